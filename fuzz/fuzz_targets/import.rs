@@ -1,12 +1,13 @@
 //! Files of another tool are a scenario that is read back, or are refused at a line of one of them.
 #![no_main]
 
-use laxity_lab::import::{Input, import};
+use laxity_lab::import::{ImportInput, import};
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
-    let input = |(number, text): (usize, &str)| Input { name: number.to_string(), text: text.to_string() };
+    let input =
+        |(number, text): (usize, &str)| ImportInput { name: number.to_string(), text: text.to_string() };
     // Tables of tsnkit are several files.
-    let inputs: Vec<Input> = text.split('\0').enumerate().map(input).collect();
+    let inputs: Vec<ImportInput> = text.split('\0').enumerate().map(input).collect();
     match import(&inputs, None) {
         Ok(scenario) => assert!(laxity_scenario::Scenario::from_text("imported.toml", &scenario).is_ok()),
         Err(why) => assert!(!why.to_string().is_empty()),

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use laxity_client::ring::{self, Consumer, Producer, Record};
+use laxity_client::ring::{self, RecordConsumer, RecordProducer, RingRecord};
 use laxity_vi::provider::Memory;
 
 const CAPACITY: usize = 1024;
@@ -24,7 +24,8 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     for at in 0..memory.bytes() / 8 {
         memory.word64(8 * at).store(0, Ordering::Relaxed);
     }
-    let (mut producer, mut consumer) = (Producer::new(&memory, 0, CAPACITY), Consumer::new(&memory, 0, CAPACITY));
+    let (mut producer, mut consumer) =
+        (RecordProducer::new(&memory, 0, CAPACITY), RecordConsumer::new(&memory, 0, CAPACITY));
     let mut payload = Vec::new();
     for step in data.chunks(10) {
         let Some((kind, rest)) = step.split_first() else { return };
@@ -33,7 +34,10 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         word[..length].copy_from_slice(&rest[..length]);
         let word = u64::from_le_bytes(word);
         match kind % 4 {
-            0 => drop(producer.push(Record { kind: word as u32, words: [word; 3] }, &data[..data.len().min(200)])),
+            0 => drop(
+                producer
+                    .push(RingRecord { kind: word as u32, words: [word; 3] }, &data[..data.len().min(200)]),
+            ),
             1 => {
                 let Ok(_) = consumer.pop(&mut payload) else { return };
                 assert!(payload.len() <= CAPACITY);

@@ -2,7 +2,7 @@
 //! would spend its time on finding four bytes.
 #![no_main]
 
-use laxity_model::source::trace::{Limits, parse};
+use laxity_model::source::trace::{TraceLimits, parse};
 
 const MAGIC: [[u8; 4]; 5] = [
     [0xd4, 0xc3, 0xb2, 0xa1],
@@ -19,7 +19,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     {
         *start = MAGIC[usize::from(start[0]) % MAGIC.len()];
     }
-    let limits = Limits { frames: 1000, bytes: 1 << 16 };
+    let limits = TraceLimits { frames: 1000, bytes: 1 << 16 };
     match parse("fuzz", &mut file.as_slice(), limits) {
         Ok(trace) => {
             assert!(trace.frames().windows(2).all(|pair| pair[0].at <= pair[1].at));

@@ -1,10 +1,10 @@
 //! Texts to the reader of traces: rows, lists of sizes, JSON, and whatever the fuzzer makes of them.
 #![no_main]
 
-use laxity_model::source::trace::{Limits, parse};
+use laxity_model::source::trace::{TraceLimits, parse};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    let limits = Limits { frames: 1000, bytes: 1 << 16 };
+    let limits = TraceLimits { frames: 1000, bytes: 1 << 16 };
     match parse("fuzz", &mut &data[..], limits) {
         Ok(trace) => {
             assert!(trace.frames().windows(2).all(|pair| pair[0].at <= pair[1].at));

@@ -3,15 +3,17 @@
 //! decoder of clock messages.
 #![no_main]
 
-use laxity_clock::{MESSAGE_LEN, Message};
-use laxity_transport::{Arrival, ChannelId, HEADER_LEN, Header, Reassembly, Reservation, Sizes};
+use laxity_clock::{ClockMessage, MESSAGE_LEN};
+use laxity_transport::{
+    FragmentSizes, HEADER_LEN, PacketArrival, Reassembly, Reservation, TransportHeader, WireChannelId,
+};
 use laxity_units::{Span, Time};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    if let Ok(message) = Message::decode(&data[..data.len().min(MESSAGE_LEN)]) {
+    if let Ok(message) = ClockMessage::decode(&data[..data.len().min(MESSAGE_LEN)]) {
         assert_eq!(message.encode(), data[..MESSAGE_LEN]);
     }
-    let sizes = Sizes { message: 100, packet: 16 };
+    let sizes = FragmentSizes { message: 100, packet: 16 };
     let reservation = Reservation { sizes, buffers: 3, timeout: Span::from_us(50) };
     let mut reassembly: Option<Reassembly> = None;
     let (mut rest, mut now, mut held) = (data, Time::ZERO, Vec::new());
@@ -22,15 +24,16 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         let (packet, others) = behind.split_at(end);
         rest = others;
         now += Span::from_us(u64::from(*length));
-        let Ok((header, payload)) = Header::decode(packet) else { continue };
+        let Ok((header, payload)) = TransportHeader::decode(packet) else { continue };
         let mut again = packet.to_vec();
         again[..HEADER_LEN].fill(0);
         header.encode(&mut again).expect("a decoded header has bytes");
         assert_eq!(again, packet);
-        let channel: ChannelId = header.channel;
-        let reassembly = reassembly.get_or_insert_with(|| Reassembly::new(channel, header.epoch, reservation));
+        let channel: WireChannelId = header.channel;
+        let reassembly =
+            reassembly.get_or_insert_with(|| Reassembly::new(channel, header.epoch, reservation));
         reassembly.handle_timeout(now);
-        if let Arrival::Complete(buffer) = reassembly.accept(now, &header, payload) {
+        if let PacketArrival::Complete(buffer) = reassembly.accept(now, &header, payload) {
             assert_eq!(reassembly.message(&buffer).len() as u64, header.message_length.get());
             held.push(buffer);
         }

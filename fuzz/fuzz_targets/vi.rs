@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use laxity_vi::Status;
-use laxity_vi::provider::{Answer, Doorbell, Hearer, MOST_BYTES, Memory, Posted, Request, doorbells};
+use laxity_vi::provider::{Answer, Doorbell, Hearer, MOST_BYTES, Memory, ReadDescriptor, ControlRequest, doorbells};
 
 thread_local! {
     static BELLS: Memory = doorbells().expect("there is memory").0;
@@ -16,16 +16,16 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         data.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().expect("eight bytes"))).collect();
     // A slot, the count of doorbells twice, and some of them, or a datagram.
     let slot: [AtomicU64; 32] = std::array::from_fn(|i| AtomicU64::new(words.get(i).copied().unwrap_or(0)));
-    match Posted::read(&slot) {
+    match ReadDescriptor::read(&slot) {
         Ok(posted) => {
             assert!(posted.len() <= MOST_BYTES);
-            assert_eq!(Posted::read(&slot), Ok(posted));
+            assert_eq!(ReadDescriptor::read(&slot), Ok(posted));
         }
         Err(error) => assert!(error.is_error() && !error.has(Status::DONE)),
     }
     let datagram = std::array::from_fn(|i| words.get(i).copied().unwrap_or(0));
-    if let Some(request) = Request::of(&datagram) {
-        assert_eq!(Request::of(&request.to_words()), Some(request));
+    if let Some(request) = ControlRequest::of(&datagram) {
+        assert_eq!(ControlRequest::of(&request.to_words()), Some(request));
     }
     if let Some(answer) = Answer::of(&datagram) {
         assert_eq!(Answer::of(&answer.to_words()), Some(answer));

@@ -9,7 +9,7 @@
 
 use laxity_emulator::log::Log;
 use laxity_emulator::via::{Setup, replay};
-use laxity_model::via::{Doorbells, Engines, Firmware, FirmwareCosts, Limits, ViaConfig};
+use laxity_model::via::{Doorbells, Engines, Firmware, FirmwareCosts, ViLimits, ViaConfig};
 use laxity_units::{Rate, Span};
 
 /// An empty header, as postcard has it behind its mark: three empty texts and three empty lists, a
@@ -30,7 +30,7 @@ fn setup(choice: u8) -> Setup {
     };
     let doorbells = if choice & 4 != 0 { Doorbells::Apart { ahead: 2 } } else { Doorbells::Merged };
     let best_effort = (choice & 8 != 0).then_some(Rate::from_bytes_per_sec(1_000_000));
-    let limits = Limits { doorbells, best_effort, ..Limits::NONE };
+    let limits = ViLimits { doorbells, best_effort, ..ViLimits::NONE };
     let adapter = match choice & 32 != 0 {
         true => ViaConfig { firmware, costs: FirmwareCosts::FREE, engines: Engines::FREE, limits },
         false => ViaConfig { limits, ..ViaConfig::table_1(firmware) },

@@ -74,7 +74,7 @@ impl Results {
     /// The table that `laxity run` prints.
     #[pyo3(signature = (width=None))]
     fn text(&self, width: Option<u16>) -> String {
-        let options = table::Options { width, ..table::Options::default() };
+        let options = table::TableOptions { width, ..table::TableOptions::default() };
         table::text(&self.outcome.results, &self.outcome.verdicts, &options)
     }
 

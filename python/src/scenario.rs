@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use laxity_lab::answer;
-use laxity_lab::campaign::{self, Options, Outcome};
+use laxity_lab::campaign::{self, Outcome, RunOptions};
 use laxity_scenario::files::{Disk, Files, Opened};
 use laxity_scenario::{Change, Edits, PointIndex};
 use laxity_world::experiment::Experiment;
@@ -210,7 +210,7 @@ impl Scenario {
         build: String,
     ) -> PyResult<Results> {
         let threads = self::threads(threads)?;
-        let options = Options { out, threads, seed, fresh, build, ..Options::default() };
+        let options = RunOptions { out, threads, seed, fresh, build, ..RunOptions::default() };
         let outcome = work::long(py, progress, |monitor: &Monitor| {
             let runner = |experiment: &Experiment| monitor.run(experiment);
             campaign::run_by(&self.read, &options, &runner, &mut |progress| {
@@ -239,14 +239,14 @@ impl Scenario {
         }
         let runs: Result<Vec<Run>, _> = runs.iter().map(|run| serde_json::from_slice(run)).collect();
         let runs = runs.map_err(|error| PyValueError::new_err(format!("this is no run: {error}")))?;
-        let options = Options { out, ..Options::default() };
+        let options = RunOptions { out, ..RunOptions::default() };
         let outcome = py.detach(|| campaign::of_runs(&self.read, &options, runs));
         self.outcome(outcome)
     }
 }
 
 impl Scenario {
-    fn outcome(&self, outcome: Result<Outcome, campaign::Error>) -> PyResult<Results> {
+    fn outcome(&self, outcome: Result<Outcome, campaign::CampaignError>) -> PyResult<Results> {
         let outcome = outcome.map_err(|error| Error::new_err(error.to_string()))?;
         Ok(Results::new(outcome, Arc::clone(&self.read)))
     }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use laxity_admission::station::{Behind, Link, Phase, Stage, Station};
+use laxity_admission::station::{Behind, Link, Station, StationPhase, StationStage};
 use laxity_admission::{
     AdmissionId, AdmissionTable, Decision, Early, Environment, Formula, Pays, RateRequest, RateTable,
     Request, ResourceModel, Test,
@@ -48,8 +48,8 @@ fn three_stages() -> Environment {
     let stage = |name: &str, fixed, per_byte| {
         let delay =
             Delay { fixed: Span::from_ns(fixed), per_byte: ByteTime::from_ps(per_byte), ..Delay::default() };
-        let phases = vec![Phase { delay, ..Phase::default() }];
-        Stage { name: name.into(), phases, ..Stage::default() }
+        let phases = vec![StationPhase { delay, ..StationPhase::default() }];
+        StationStage { name: name.into(), phases, ..StationStage::default() }
     };
     let station =
         Station::of_stages(vec![stage("fetch", 200, 0), stage("copy", 50, 60), stage("link", 20, 100)]);

@@ -22,7 +22,7 @@
 //! *A program's queue* where a channel ends has the messages that are whole and that the program is
 //! not done with: current ones, so `q` at most, where handlers do not work ahead.
 
-use super::decision::{Deficit, Impossible, Reason, Resource};
+use super::decision::{Deficit, Impossible, Reason, Scarce};
 use super::environment::{Above, Environment, Request};
 use laxity_qos::channel::Role;
 
@@ -44,14 +44,14 @@ pub(super) fn check(environment: &Environment, request: &Request) -> Result<(), 
     if let Some(program) = request.program()
         && u64::from(program.slots) < request.under_way()
     {
-        return short(Resource::Messages, request.under_way() - u64::from(program.slots));
+        return short(Scarce::Messages, request.under_way() - u64::from(program.slots));
     }
     let Some(room) = request.buffers().filter(|_| request.role() == Role::Send) else { return Ok(()) };
     let (messages, packets) = needed(environment, request);
     if u64::from(room.messages) < messages {
-        short(Resource::Messages, messages - u64::from(room.messages))
+        short(Scarce::Messages, messages - u64::from(room.messages))
     } else if room.packets < packets {
-        short(Resource::Packets, packets - room.packets)
+        short(Scarce::Packets, packets - room.packets)
     } else {
         Ok(())
     }

@@ -54,7 +54,7 @@ use laxity_qos::traffic::TrafficSpec;
 use laxity_units::Bytes;
 
 use super::buffers;
-use super::decision::{Claimant, Deficit, Impossible, Reason, Refusal, Resource};
+use super::decision::{AdmissionRefusal, Claimant, Deficit, Impossible, Reason, Scarce};
 use super::demand::{Host, Stream};
 use super::environment::{Environment, Request};
 use super::model::Shared;
@@ -78,14 +78,15 @@ pub struct Varying {
 /// Bounds on the share of late or dropped messages of each of `channels`, which a host serves by EDF
 /// by the requested deadlines; or why they have none. A share of 1 or more says that there is no
 /// useful bound.
-pub fn share_late(environment: &Environment, channels: &[Varying]) -> Result<Vec<f64>, Refusal> {
-    let of_all =
-        |(resource, deficit, reason): Impossible| Refusal::new(resource, deficit, reason, Claimant::Newcomer);
+pub fn share_late(environment: &Environment, channels: &[Varying]) -> Result<Vec<f64>, AdmissionRefusal> {
+    let of_all = |(resource, deficit, reason): Impossible| {
+        AdmissionRefusal::new(resource, deficit, reason, Claimant::Newcomer)
+    };
     let best_effort = Population::of_best_effort(environment);
     let population =
         channels.iter().fold(best_effort, |all, channel| all.with(environment, &channel.request));
     if environment.block_real_time == Block::Never {
-        return Err(of_all((Resource::Deadline, Deficit::Unbounded, Reason::BeyondInterval)));
+        return Err(of_all((Scarce::Deadline, Deficit::Unbounded, Reason::BeyondInterval)));
     }
     let shared = Shared::new(environment, &population).map_err(of_all)?;
     let mut messages: Vec<Messages> = Vec::new();

@@ -74,7 +74,7 @@ use std::collections::BTreeMap;
 
 use laxity_units::{Bytes, Span};
 
-use super::decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, Refusal, Resource};
+use super::decision::{AdmissionId, AdmissionRefusal, Bound, Claimant, Decision, Deficit, Reason, Scarce};
 use super::environment::{Environment, Interference, Request, ResourceModel};
 use super::least::least;
 use super::rated_host::Unrated;
@@ -133,7 +133,7 @@ impl Caller {
 
 /// Where a channel is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct CorePlace {
     /// The core of its handler.
     pub core: CoreId,
     /// The link that it leaves by; of what ends here, any.
@@ -142,7 +142,7 @@ pub struct Place {
 
 #[derive(Debug, Clone, Copy)]
 struct Reserved {
-    at: Place,
+    at: CorePlace,
     /// Its identifier in the table of its core.
     there: AdmissionId,
     asked: Request,
@@ -190,14 +190,14 @@ impl CoresTable {
     }
 
     /// Admits `asked` there, or says why not and leaves the table unchanged.
-    pub fn request(&mut self, asked: Request, at: Place) -> Decision {
+    pub fn request(&mut self, asked: Request, at: CorePlace) -> Decision {
         match self.admit(asked, at) {
             Ok((id, bound)) => Decision::Admitted { id, priority: 0, bound },
             Err(refusal) => Decision::Refused(refusal),
         }
     }
 
-    fn admit(&mut self, asked: Request, at: Place) -> Result<(AdmissionId, Span), Refusal> {
+    fn admit(&mut self, asked: Request, at: CorePlace) -> Result<(AdmissionId, Span), AdmissionRefusal> {
         let there = match self.core(at.core).request(asked) {
             Decision::Admitted { id, .. } => id,
             Decision::Refused(refusal) => return Err(self.renamed(at.core, refusal)),
@@ -220,7 +220,7 @@ impl CoresTable {
 
     /// The least deadline that could be promised in place of that of `asked`, within a
     /// two-hundredth.
-    pub fn least_deadline(&self, asked: &Request, at: Place) -> Result<Span, Refusal> {
+    pub fn least_deadline(&self, asked: &Request, at: CorePlace) -> Result<Span, AdmissionRefusal> {
         let kept = |deadline| {
             let mut beside = self.clone();
             // Of what is asked for, whatever becomes of it: its own time, and all others' in time.
@@ -246,7 +246,7 @@ impl CoresTable {
     }
 
     /// A bound in words.
-    pub fn terms(&self, bound: &Bound) -> Result<(Breakdown, Breakdown), Refusal> {
+    pub fn terms(&self, bound: &Bound) -> Result<(Breakdown, Breakdown), AdmissionRefusal> {
         let Reserved { at, asked, .. } = &self.reserved[&bound.id];
         let table = &self.cores[usize::from(at.core.0)];
         if !asked.is_sent() {
@@ -316,23 +316,23 @@ impl CoresTable {
     }
 
     /// The bound of `newcomer`, if every channel is in time.
-    fn kept(&self, newcomer: AdmissionId) -> Result<Span, Refusal> {
+    fn kept(&self, newcomer: AdmissionId) -> Result<Span, AdmissionRefusal> {
         let made = self.made();
         let through = self.through(&made);
         let mut own = made[&newcomer].bound;
         for (id, reserved) in self.sent() {
             let link = usize::from(reserved.at.link.0);
             let (resource, reason) = match self.block() {
-                Some(_) => (Resource::Link, Reason::Overload),
-                None => (Resource::Cpu, Reason::BestEffortNeverYields),
+                Some(_) => (Scarce::Link, Reason::Overload),
+                None => (Scarce::Cpu, Reason::BestEffortNeverYields),
             };
-            let none = Refusal::new(resource, Deficit::Unbounded, reason, Claimant::Newcomer);
+            let none = AdmissionRefusal::new(resource, Deficit::Unbounded, reason, Claimant::Newcomer);
             let Through { all, heard, .. } = through[link].ok_or(none)?;
             let through = made[id].bound.saturating_add(all);
             let late = through.saturating_add(heard).saturating_sub(reserved.asked.deadline());
             if !late.is_zero() {
                 let claimant = if *id == newcomer { Claimant::Newcomer } else { Claimant::Channel(*id) };
-                return Err(Refusal::new(Resource::Deadline, Deficit::Time(late), Reason::Late, claimant));
+                return Err(AdmissionRefusal::late(late, claimant));
             }
             if *id == newcomer {
                 own = through;
@@ -342,7 +342,7 @@ impl CoresTable {
     }
 
     /// A refusal of a core, with those in it as they are called here.
-    fn renamed(&self, core: CoreId, refusal: Refusal) -> Refusal {
+    fn renamed(&self, core: CoreId, refusal: AdmissionRefusal) -> AdmissionRefusal {
         let whose = |there: AdmissionId| {
             let is = |reserved: &Reserved| (reserved.at.core, reserved.there) == (core, there);
             self.reserved.iter().find(|(_, reserved)| is(reserved)).map(|(id, _)| *id)
@@ -351,6 +351,6 @@ impl CoresTable {
             Claimant::Newcomer => Claimant::Newcomer,
             Claimant::Channel(there) => whose(there).map_or(Claimant::Newcomer, Claimant::Channel),
         };
-        Refusal { claimant, blocked_by: refusal.blocked_by.and_then(whose), ..refusal }
+        AdmissionRefusal { claimant, blocked_by: refusal.blocked_by.and_then(whose), ..refusal }
     }
 }

@@ -29,14 +29,14 @@ pub enum Decision {
         bound: Span,
     },
     /// The table is as it was.
-    Refused(Refusal),
+    Refused(AdmissionRefusal),
 }
 
 /// Why a channel is not admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Refusal {
+pub struct AdmissionRefusal {
     /// The resource that is too small.
-    pub resource: Resource,
+    pub resource: Scarce,
     /// How much too little.
     pub deficit: Deficit,
     /// The channel that would fail.
@@ -48,10 +48,20 @@ pub struct Refusal {
     pub blocked_by: Option<AdmissionId>,
 }
 
-impl Refusal {
+impl AdmissionRefusal {
     /// One without a lower channel that decides it.
-    pub fn new(resource: Resource, deficit: Deficit, reason: Reason, claimant: Claimant) -> Self {
+    pub fn new(resource: Scarce, deficit: Deficit, reason: Reason, claimant: Claimant) -> Self {
         Self { resource, deficit, claimant, reason, blocked_by: None }
+    }
+
+    /// The channel of `claimant` would be late by that time.
+    pub fn late(late: Span, claimant: Claimant) -> Self {
+        Self::new(Scarce::Deadline, Deficit::Time(late), Reason::Late, claimant)
+    }
+
+    /// The link would never be done with what the channels reserve beside that of `claimant`.
+    pub fn endless(claimant: Claimant) -> Self {
+        Self::new(Scarce::Link, Deficit::Unbounded, Reason::Overload, claimant)
     }
 
     /// The same with other names for the channels that it is about.
@@ -67,7 +77,7 @@ impl Refusal {
 
 /// Resources that can be too small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Resource {
+pub enum Scarce {
     /// CPU time.
     Cpu,
     /// Time on the link.
@@ -144,7 +154,7 @@ pub enum Reason {
     SharedLevels,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for AdmissionRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reason = match self.reason {
             Reason::Late => "the response time exceeds the deadline",
@@ -167,15 +177,15 @@ impl fmt::Display for Refusal {
             }
         };
         let resource = match self.resource {
-            Resource::Cpu => "CPU",
-            Resource::Link => "link",
-            Resource::Deadline => "deadline",
-            Resource::Messages => "message slots",
-            Resource::Packets => "packet slots",
-            Resource::Levels => "priorities",
-            Resource::ReceiveBuffers => "receive buffers of the adapter",
-            Resource::ReceiveQueue => "places before a receive stage of the adapter",
-            Resource::ResponseQueue => "places in a response queue of the adapter",
+            Scarce::Cpu => "CPU",
+            Scarce::Link => "link",
+            Scarce::Deadline => "deadline",
+            Scarce::Messages => "message slots",
+            Scarce::Packets => "packet slots",
+            Scarce::Levels => "priorities",
+            Scarce::ReceiveBuffers => "receive buffers of the adapter",
+            Scarce::ReceiveQueue => "places before a receive stage of the adapter",
+            Scarce::ResponseQueue => "places in a response queue of the adapter",
         };
         write!(f, "{resource}: {reason}")?;
         match self.deficit {
@@ -243,7 +253,7 @@ impl Bound {
 }
 
 /// Why there is no bound.
-pub(super) type Impossible = (Resource, Deficit, Reason);
+pub(super) type Impossible = (Scarce, Deficit, Reason);
 
 #[cfg(test)]
 mod tests {
@@ -251,8 +261,8 @@ mod tests {
 
     #[test]
     fn a_lateness_is_said_in_tenths_of_a_microsecond_and_never_less_than_it_is() {
-        let refusal = Refusal {
-            resource: Resource::Deadline,
+        let refusal = AdmissionRefusal {
+            resource: Scarce::Deadline,
             deficit: Deficit::Time(Span::from_ps(1_735_895_426)),
             claimant: Claimant::Newcomer,
             reason: Reason::Late,

@@ -284,8 +284,8 @@ pub struct Request {
     role: Role,
     elsewhere: bool,
     buffers: Option<Buffers>,
-    work: Option<Work>,
-    program: Option<Program>,
+    work: Option<ApplicationWork>,
+    program: Option<ReceivingProgram>,
     level: Option<u32>,
 }
 
@@ -295,7 +295,7 @@ pub struct Request {
 /// of the message's time there ([`super::trajectory`]), and a message is finished when the program
 /// is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Program {
+pub struct ReceivingProgram {
     /// Its time for the largest message.
     pub work: Span,
     /// Messages that may wait for it, the one that it has included.
@@ -319,7 +319,7 @@ pub struct Buffers {
 /// it is through the CPU ([`super::trajectory`]). A slice is its block: a wait for a lower block is
 /// a wait for a slice, and each begins with a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Work {
+pub struct ApplicationWork {
     /// How much; not zero.
     pub time: Span,
     /// How long it keeps the CPU at most before others are asked; not zero.
@@ -367,7 +367,7 @@ impl Request {
     }
 
     /// A request for `work` in each `period`, done within `deadline` of its beginning.
-    pub fn computing(work: Work, period: Span, deadline: Span) -> Result<Self, RequestError> {
+    pub fn computing(work: ApplicationWork, period: Span, deadline: Span) -> Result<Self, RequestError> {
         let none = Bytes::ZERO;
         let spec = TrafficSpec { max_message: none, min_message: none, burst: 1, min_interval: period };
         Ok(Self { role: Role::Receive, work: Some(work), ..Self::new(spec, deadline)? })
@@ -419,7 +419,7 @@ impl Request {
 
     /// The same with a program that takes its messages.
     #[must_use]
-    pub fn read_by(self, program: Program) -> Self {
+    pub fn read_by(self, program: ReceivingProgram) -> Self {
         Self { program: Some(program), ..self }
     }
 
@@ -436,12 +436,12 @@ impl Request {
     }
 
     /// The program that takes its messages here, if one does.
-    pub fn program(&self) -> Option<Program> {
+    pub fn program(&self) -> Option<ReceivingProgram> {
         self.program.filter(|_| self.role == Role::Receive)
     }
 
     /// The work that is computed, if it is no channel's.
-    pub(super) fn work(&self) -> Option<Work> {
+    pub(super) fn work(&self) -> Option<ApplicationWork> {
         self.work
     }
 

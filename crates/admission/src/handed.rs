@@ -42,7 +42,7 @@
 use laxity_units::Bytes;
 
 use super::beside::made;
-use super::decision::{Deficit, Impossible, Reason, Resource};
+use super::decision::{Deficit, Impossible, Reason, Scarce};
 use super::environment::{Counting, Environment};
 use super::population::Population;
 use super::terms::{Breakdown, Ratio, ps};
@@ -111,7 +111,7 @@ fn stolen(environment: &Environment, apart: u128, before: u128) -> Result<Taken,
         return Ok(Taken { stretch: Ratio::ONE, each: 0, once: 0 });
     }
     if interrupt >= apart {
-        return Err((Resource::Cpu, Deficit::Unbounded, Reason::InterruptsTakeAll));
+        return Err((Scarce::Cpu, Deficit::Unbounded, Reason::InterruptsTakeAll));
     }
     let stretch = Ratio { numerator: apart, denominator: apart - interrupt };
     Ok(Taken { stretch, each: 0, once: stretch.scale(interrupt * (2 + before)) })

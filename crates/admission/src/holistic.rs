@@ -44,7 +44,7 @@
 //!
 //! **Several servers as one.** Consider servers that never all rest while one of them has work.
 //! Requests that pass several of them one after the other may be taken as one request to all of
-//! them. It costs the sum, and no lumps arise in between ([`Flow::through`]). This gives up the
+//! them. It costs the sum, and no lumps arise in between ([`HolisticFlow::through`]). This gives up the
 //! servers' parallel work, but gains much more in many cases where a message returns to a server.
 //!
 //! **Along the way.** A busy period at each visit counts all arrivals in it at each of them. Take a
@@ -79,24 +79,24 @@ pub const LIMIT: Span = Span::from_ms(100);
 
 /// Arrivals of messages.
 ///
-/// The completion of [those without end](Slots::ENDLESS) is not asked for. So they are of flows
+/// The completion of [those without end](ArrivalSlots::ENDLESS) is not asked for. So they are of flows
 /// that are not urgent and whose stages have no parents, and only the one in hand delays others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Slots {
+pub struct ArrivalSlots {
     /// How many.
     pub count: u64,
     /// The least between two messages of one; not zero.
     pub interval: Span,
 }
 
-impl Slots {
+impl ArrivalSlots {
     /// More than any server can do.
     pub const ENDLESS: Self = Self { count: u32::MAX as u64, interval: Span::from_ns(1) };
 }
 
 /// A request that each message of a flow makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stage {
+pub struct FlowStage {
     /// To which server.
     pub server: usize,
     /// Its least cost there, once it is served.
@@ -113,20 +113,20 @@ pub struct Stage {
 
 /// A flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Flow {
+pub struct HolisticFlow {
     /// Arrivals of its messages.
-    pub slots: Slots,
+    pub slots: ArrivalSlots,
     /// Whether servers with an order take it first.
     pub urgent: bool,
     /// Requests of each message.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<FlowStage>,
 }
 
-impl Flow {
+impl HolisticFlow {
     /// The same with server `s` as a part of `of[s]`: consecutive requests to one server are one.
     /// And of which each is a part.
-    pub fn through(&self, of: &[usize]) -> (Flow, Vec<usize>) {
-        let mut merged: Vec<Stage> = Vec::new();
+    pub fn through(&self, of: &[usize]) -> (HolisticFlow, Vec<usize>) {
+        let mut merged: Vec<FlowStage> = Vec::new();
         // The merged request of each stage, and the least until the stage is done, from that one's
         // coming.
         let mut part: Vec<(usize, Span)> = Vec::new();
@@ -142,7 +142,7 @@ impl Flow {
                     }
                     let parent = before.map(|(into, _)| into);
                     let (zero, scans) = (Span::ZERO, Vec::new());
-                    merged.push(Stage { server, least: zero, most: zero, parent, scans });
+                    merged.push(FlowStage { server, least: zero, most: zero, parent, scans });
                     least.push(None);
                     (merged.len() - 1, zero)
                 }
@@ -155,14 +155,14 @@ impl Flow {
             // A stage without a successor needs no earliest end.
             stage.least = least.unwrap_or_default();
         }
-        let flow = Flow { slots: self.slots, urgent: self.urgent, stages: merged };
+        let flow = HolisticFlow { slots: self.slots, urgent: self.urgent, stages: merged };
         (flow, part.into_iter().map(|(into, _)| into).collect())
     }
 }
 
 /// A server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Server {
+pub struct HolisticServer {
     /// Blocking before the first request of a busy period.
     pub blocked: Span,
     /// If it takes urgent flows first: how many requests at the head of its queue stay before one
@@ -182,7 +182,7 @@ pub struct Overloaded {
     /// included as far as they were followed. Below 1 the server has time for all of them, but no
     /// end of a busy period was found within the limit.
     pub utilisation: f64,
-    /// Whether flows [without end](Slots::ENDLESS) ask it besides, in whatever order it takes
+    /// Whether flows [without end](ArrivalSlots::ENDLESS) ask it besides, in whatever order it takes
     /// requests.
     pub endless: bool,
 }
@@ -202,14 +202,14 @@ impl NoEnd {
 
 /// The longest response of a server, to urgent flows and to others; zero where it is not needed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Response {
+pub struct ServerResponse {
     /// To a flow that is urgent.
     pub urgent: Span,
     /// To one that is not.
     pub other: Span,
 }
 
-impl Response {
+impl ServerResponse {
     /// That to a flow, which is urgent or not.
     pub fn to(self, urgent: bool) -> Span {
         if urgent { self.urgent } else { self.other }
@@ -219,10 +219,10 @@ impl Response {
 /// The longest response of each of `servers` to the requests of `flows`, from a start at or below
 /// it, such as what a part of the flows led to.
 pub fn responses(
-    servers: &[Server],
-    flows: &[Flow],
-    start: &[Response],
-) -> Result<Vec<Response>, Overloaded> {
+    servers: &[HolisticServer],
+    flows: &[HolisticFlow],
+    start: &[ServerResponse],
+) -> Result<Vec<ServerResponse>, Overloaded> {
     let responses = (0..servers.len()).map(|s| start.get(s).copied().unwrap_or_default()).collect();
     let mut analysis = Analysis { servers, flows, responses };
     let asked: Vec<(usize, bool)> = (0..servers.len())
@@ -249,21 +249,21 @@ pub fn responses(
 /// not urgent, if some server on its way has no urgent order and serves others, or if it is longer
 /// than any promise.
 pub fn along(
-    servers: &[Server],
-    flows: &[Flow],
-    responses: &[Response],
+    servers: &[HolisticServer],
+    flows: &[HolisticFlow],
+    responses: &[ServerResponse],
     flow: usize,
     way: &[usize],
 ) -> Option<Span> {
     let own = flows.get(flow).filter(|own| own.urgent)?;
     let analysis = Analysis { servers, flows, responses: responses.to_vec() };
     let mut passed: BTreeMap<usize, u64> = BTreeMap::new();
-    let mut cost = |stage: &Stage| analysis.cost(stage, &mut passed);
+    let mut cost = |stage: &FlowStage| analysis.cost(stage, &mut passed);
     let mut visited: BTreeSet<usize> = BTreeSet::new();
     let mut alone = Span::ZERO;
     for &k in way {
         let stage = &own.stages[k];
-        let Server { blocked, urgent_first, urgent_passed: _ } = servers[stage.server];
+        let HolisticServer { blocked, urgent_first, urgent_passed: _ } = servers[stage.server];
         let longest = analysis.longest_of_others(stage.server);
         let before = match urgent_first {
             _ if longest.is_zero() => Span::ZERO,
@@ -300,29 +300,29 @@ pub fn along(
     }
 }
 
-fn requests(slots: Slots, within: Span) -> u64 {
+fn requests(slots: ArrivalSlots, within: Span) -> u64 {
     slots.count.saturating_mul(1 + within.div_floor(slots.interval))
 }
 
 /// Load of one stage on a server: how often, in which lumps, and the cost of each.
 struct Load {
-    slots: Slots,
+    slots: ArrivalSlots,
     lump: Span,
     cost: Span,
 }
 
 struct Analysis<'a> {
-    servers: &'a [Server],
-    flows: &'a [Flow],
+    servers: &'a [HolisticServer],
+    flows: &'a [HolisticFlow],
     /// As far as they are known.
-    responses: Vec<Response>,
+    responses: Vec<ServerResponse>,
 }
 
 impl Analysis<'_> {
     /// Whether any result depends on the response of `server` to flows that are urgent, or are not:
     /// for the latter only later stages, and searches for a position among them.
     fn is_asked(&self, server: usize, urgent: bool) -> bool {
-        let scans = |stage: &Stage| stage.scans.iter().any(|(queue, _)| *queue == server);
+        let scans = |stage: &FlowStage| stage.scans.iter().any(|(queue, _)| *queue == server);
         let among_all = self.servers[server].urgent_passed.is_none();
         if among_all && self.flows.iter().any(|flow| flow.stages.iter().any(scans)) {
             return true;
@@ -336,7 +336,7 @@ impl Analysis<'_> {
     }
 
     /// The variation of the arrival of stage `k` of `flow`.
-    fn lump(&self, flow: &Flow, k: usize) -> Span {
+    fn lump(&self, flow: &HolisticFlow, k: usize) -> Span {
         let mut lump = Span::ZERO;
         let mut before = flow.stages[k].parent;
         while let Some(parent) = before {
@@ -349,7 +349,7 @@ impl Analysis<'_> {
     }
 
     /// Requests at `server`, of urgent flows only or of all.
-    fn stages_at(&self, server: usize, urgent_only: bool) -> impl Iterator<Item = (&Flow, usize)> {
+    fn stages_at(&self, server: usize, urgent_only: bool) -> impl Iterator<Item = (&HolisticFlow, usize)> {
         let flows = self.flows.iter().filter(move |flow| flow.urgent || !urgent_only);
         flows.flat_map(move |flow| {
             let here = flow.stages.iter().enumerate().filter(move |(_, stage)| stage.server == server);
@@ -361,7 +361,7 @@ impl Analysis<'_> {
     /// nearer end.
     fn passed(&self, server: usize) -> u64 {
         let first = self.servers[server].urgent_passed;
-        let waiting = |(flow, k): (&Flow, usize)| {
+        let waiting = |(flow, k): (&HolisticFlow, usize)| {
             let response = self.responses[server].to(flow.urgent);
             requests(flow.slots, response.saturating_add(self.lump(flow, k)))
         };
@@ -372,7 +372,7 @@ impl Analysis<'_> {
     /// The largest cost of a request of `stage`: its own, and a look at each request passed on the
     /// way to its position. How many those are at a queue is found once for all that `passed` is
     /// kept for.
-    fn cost(&self, stage: &Stage, passed: &mut BTreeMap<usize, u64>) -> Span {
+    fn cost(&self, stage: &FlowStage, passed: &mut BTreeMap<usize, u64>) -> Span {
         let scans = stage.scans.iter().map(|&(queue, each)| {
             each.saturating_mul(*passed.entry(queue).or_insert_with(|| self.passed(queue)))
         });
@@ -381,7 +381,7 @@ impl Analysis<'_> {
 
     fn loads(&self, server: usize, urgent_only: bool) -> Vec<Load> {
         let mut passed: BTreeMap<usize, u64> = BTreeMap::new();
-        let load = |(flow, k): (&Flow, usize)| {
+        let load = |(flow, k): (&HolisticFlow, usize)| {
             let cost = self.cost(&flow.stages[k], &mut passed);
             Load { slots: flow.slots, lump: self.lump(flow, k), cost }
         };
@@ -396,7 +396,7 @@ impl Analysis<'_> {
     }
 
     fn response(&self, server: usize, urgent: bool) -> Result<Span, Overloaded> {
-        let Server { blocked, urgent_first, urgent_passed: _ } = self.servers[server];
+        let HolisticServer { blocked, urgent_first, urgent_passed: _ } = self.servers[server];
         let all = self.loads(server, false);
         let in_any_order = busy_period(blocked, &all);
         let Some(stay) = urgent_first.filter(|_| urgent) else {
@@ -419,7 +419,7 @@ impl Analysis<'_> {
 fn busy_period(blocked: Span, loads: &[Load]) -> Result<Span, NoEnd> {
     let share =
         |load: &Load| load.slots.count as f64 * load.cost.as_secs_f64() / load.slots.interval.as_secs_f64();
-    let has_end = |load: &&Load| load.slots.count < Slots::ENDLESS.count;
+    let has_end = |load: &&Load| load.slots.count < ArrivalSlots::ENDLESS.count;
     let utilisation: f64 = loads.iter().filter(has_end).map(share).sum();
     let endless = loads.iter().any(|load| !has_end(&load));
     if endless || utilisation >= 1.0 {

@@ -2,14 +2,17 @@
 
 use laxity_units::Span;
 
-use super::decision::{Claimant, Deficit, Reason, Refusal, Resource};
+use super::decision::{AdmissionRefusal, Claimant, Reason};
 
 /// Attempts at a deadline that could be promised.
 const TRIES: u32 = 24;
 
 /// The least deadline that is kept, within a two-hundredth, if one is: `kept` says of one what is
 /// promised by it. Looked for from `first` on.
-pub(super) fn least(first: Span, kept: impl Fn(Span) -> Result<Span, Refusal>) -> Result<Span, Refusal> {
+pub(super) fn least(
+    first: Span,
+    kept: impl Fn(Span) -> Result<Span, AdmissionRefusal>,
+) -> Result<Span, AdmissionRefusal> {
     let (mut short, mut long) = (Span::ZERO, first);
     let mut bound = None;
     for _ in 0..TRIES {
@@ -23,8 +26,7 @@ pub(super) fn least(first: Span, kept: impl Fn(Span) -> Result<Span, Refusal>) -
         }
     }
     let Some(mut next) = bound else {
-        let late = Deficit::Time(long.saturating_sub(first));
-        return Err(Refusal::new(Resource::Deadline, late, Reason::Late, Claimant::Newcomer));
+        return Err(AdmissionRefusal::late(long.saturating_sub(first), Claimant::Newcomer));
     };
     // By when it is kept is what could have been asked for, mostly; where that is no less, by
     // halves. By halves every other time at least: a promise that is a hair below the request each
@@ -46,12 +48,14 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
+    use crate::{Deficit, Scarce};
 
     /// The result of `least` from 20 ms on where `kept` gives the promise, and the number of its
     /// requests.
     fn found(from: Span, kept: impl Fn(Span) -> Option<Span>) -> (Span, u32) {
         let asked = Cell::new(0);
-        let late = Refusal::new(Resource::Deadline, Deficit::Unbounded, Reason::Late, Claimant::Newcomer);
+        let late =
+            AdmissionRefusal::new(Scarce::Deadline, Deficit::Unbounded, Reason::Late, Claimant::Newcomer);
         let kept = |deadline: Span| {
             asked.set(asked.get() + 1);
             kept(deadline).ok_or(late)

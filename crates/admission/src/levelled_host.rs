@@ -64,7 +64,7 @@ use std::collections::BTreeMap;
 
 use laxity_units::Span;
 
-use super::decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, Refusal, Resource};
+use super::decision::{AdmissionId, AdmissionRefusal, Bound, Claimant, Decision};
 use super::environment::{Above, Environment, Interference, Request, ResourceModel};
 use super::least::least;
 use super::o2;
@@ -112,7 +112,7 @@ impl LevelledHost {
         }
     }
 
-    fn admit(&mut self, asked: Request) -> Result<(AdmissionId, Span), Refusal> {
+    fn admit(&mut self, asked: Request) -> Result<(AdmissionId, Span), AdmissionRefusal> {
         let at_cpu = self.at_cpu(asked)?;
         let mut highest = 0;
         loop {
@@ -141,19 +141,18 @@ impl LevelledHost {
 
     /// The part of its deadline that `asked` leaves the CPU: the link takes `b` at the least as it
     /// is before any channel is later than now. Priorities are given out by what is left.
-    fn at_cpu(&self, asked: Request) -> Result<Request, Refusal> {
+    fn at_cpu(&self, asked: Request) -> Result<Request, AdmissionRefusal> {
         if !asked.is_sent() || asked.deadline() > asked.spec().min_interval {
             return Ok(asked);
         }
         let all = self.population().with(&self.environment, &asked);
         let own = Coming::of(&asked, self.service(&asked, &all), Span::ZERO);
         let through = self.through_beside(&self.cpu.bounds(), &all, Some(own));
-        let refusal = |resource, deficit, reason| Refusal::new(resource, deficit, reason, Claimant::Newcomer);
-        let through = through.ok_or(refusal(Resource::Link, Deficit::Unbounded, Reason::Overload))?;
+        let through = through.ok_or_else(|| AdmissionRefusal::endless(Claimant::Newcomer))?;
         let left = asked.deadline().saturating_sub(through);
         let late = through.saturating_sub(asked.deadline()).max(Span::from_ps(1));
         match left.is_zero() {
-            true => Err(refusal(Resource::Deadline, Deficit::Time(late), Reason::Late)),
+            true => Err(AdmissionRefusal::late(late, Claimant::Newcomer)),
             false => Ok(asked.within(left)),
         }
     }
@@ -166,7 +165,7 @@ impl LevelledHost {
 
     /// The least deadline that could be promised in place of that of `asked`, within a
     /// two-hundredth.
-    pub fn least_deadline(&self, asked: &Request) -> Result<Span, Refusal> {
+    pub fn least_deadline(&self, asked: &Request) -> Result<Span, AdmissionRefusal> {
         if !asked.is_sent() {
             return self.cpu.least_deadline(asked);
         }
@@ -188,7 +187,7 @@ impl LevelledHost {
     }
 
     /// A bound in words.
-    pub fn terms(&self, asked: &Request, bound: &Bound) -> Result<(Breakdown, Breakdown), Refusal> {
+    pub fn terms(&self, asked: &Request, bound: &Bound) -> Result<(Breakdown, Breakdown), AdmissionRefusal> {
         if !asked.is_sent() {
             return Ok((self.cpu.wait_time(asked)?, self.cpu.service_time(asked)?));
         }
@@ -283,21 +282,20 @@ impl LevelledHost {
     }
 
     /// The bound of `newcomer`, if every channel is in time.
-    fn kept(&self, newcomer: AdmissionId) -> Result<Span, Refusal> {
+    fn kept(&self, newcomer: AdmissionId) -> Result<Span, AdmissionRefusal> {
         let made = self.cpu.bounds();
         let own = made.iter().find(|bound| bound.id == newcomer).map_or(Span::MAX, |bound| bound.bound);
         if self.sends.is_empty() {
             return Ok(own);
         }
-        let none = Refusal::new(Resource::Link, Deficit::Unbounded, Reason::Overload, Claimant::Newcomer);
-        let through = self.through(&made).ok_or(none)?;
+        let through = self.through(&made).ok_or_else(|| AdmissionRefusal::endless(Claimant::Newcomer))?;
         for bound in made {
             let Some(asked) = self.sends.get(&bound.id) else { continue };
             let late = bound.bound.saturating_add(through).saturating_sub(asked.deadline());
             if !late.is_zero() {
                 let claimant =
                     if bound.id == newcomer { Claimant::Newcomer } else { Claimant::Channel(bound.id) };
-                return Err(Refusal::new(Resource::Deadline, Deficit::Time(late), Reason::Late, claimant));
+                return Err(AdmissionRefusal::late(late, claimant));
             }
         }
         Ok(if self.sends.contains_key(&newcomer) { own.saturating_add(through) } else { own })
@@ -309,9 +307,9 @@ mod tests {
     use laxity_units::Bytes;
 
     use super::*;
-    use crate::station::{Behind, Phase, Stage, Station};
+    use crate::station::{Behind, Station, StationPhase, StationStage};
     use crate::tests::of_round_figures;
-    use crate::{Above, Interference};
+    use crate::{Above, Deficit, Interference};
     use laxity_qos::channel::Role;
     use laxity_qos::traffic::TrafficSpec;
 
@@ -448,12 +446,12 @@ mod tests {
     /// Two stages of 10 and 20, one packet in them: 30 for each.
     #[test]
     fn the_link_may_be_an_adapter_of_stages() {
-        let stage = |time| Stage {
-            phases: vec![Phase {
+        let stage = |time| StationStage {
+            phases: vec![StationPhase {
                 delay: laxity_qos::costs::Delay { fixed: us(time), ..Default::default() },
-                ..Phase::default()
+                ..StationPhase::default()
             }],
-            ..Stage::default()
+            ..StationStage::default()
         };
         let behind = Behind::new(Station::of_stages(vec![stage(10), stage(20)]), 1, SIZE);
         let link = crate::station::Link::Behind(std::sync::Arc::new(behind));

@@ -72,11 +72,11 @@ mod transmission;
 mod tests;
 
 pub use chances::{Varying, share_late};
-pub use cores::{Caller, CoresTable, Place, WayOut};
-pub use decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, Refusal, Resource};
+pub use cores::{Caller, CorePlace, CoresTable, WayOut};
+pub use decision::{AdmissionId, AdmissionRefusal, Bound, Claimant, Decision, Deficit, Reason, Scarce};
 pub use environment::{
-    Above, BestEffort, Buffers, Counting, Environment, EnvironmentError, Formula, Interference, OtherLink,
-    Program, Request, RequestError, ResourceModel, Work,
+    Above, ApplicationWork, BestEffort, Buffers, Counting, Environment, EnvironmentError, Formula,
+    Interference, OtherLink, ReceivingProgram, Request, RequestError, ResourceModel,
 };
 pub use levelled_host::LevelledHost;
 pub use rated_host::{RatedHost, Unrated};

@@ -1,7 +1,7 @@
 //! One model and one formula, made concrete for the channels that share the host.
 
 use super::beside::Way;
-use super::decision::{Deficit, Impossible, Reason, Resource};
+use super::decision::{Deficit, Impossible, Reason, Scarce};
 use super::environment::{Environment, Formula, Request, ResourceModel};
 use super::population::Population;
 use super::response::Task;
@@ -31,7 +31,7 @@ impl Shared {
             return Ok(Self { wait, bursts: 0, activations: Vec::new(), charges: None });
         }
         if population.never_yields {
-            return Err((Resource::Cpu, Deficit::Unbounded, Reason::BestEffortNeverYields));
+            return Err((Scarce::Cpu, Deficit::Unbounded, Reason::BestEffortNeverYields));
         }
         let least = Self::beside(environment, population, Way::Less);
         match least {
@@ -82,7 +82,7 @@ impl Shared {
         if taken >= Task::WHOLE {
             let excess = asked.saturating_sub(Task::WHOLE).saturating_mul(1_000_000).div_ceil(Task::WHOLE);
             let share = Deficit::Share(u64::try_from(excess).unwrap_or(u64::MAX));
-            return Err((Resource::Cpu, share, Reason::InterferenceTakesAll));
+            return Err((Scarce::Cpu, share, Reason::InterferenceTakesAll));
         }
         shared.charges = Some(charges);
         Ok(shared)

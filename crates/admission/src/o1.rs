@@ -79,14 +79,14 @@
 use laxity_units::Span;
 
 use super::counted::counted;
-use super::decision::{Deficit, Impossible, Reason, Resource};
+use super::decision::{Deficit, Impossible, Reason, Scarce};
 use super::environment::{Above, Counting, Environment, Interference};
 use super::population::Population;
 use super::terms::{Breakdown, Ratio, ps, span};
 use super::trajectory::{Beside, Charges};
 use super::transmission::{completions_at_once, crossing, in_adapter, once_behind, start};
 
-const INTERRUPTS: Impossible = (Resource::Cpu, Deficit::Unbounded, Reason::InterruptsTakeAll);
+const INTERRUPTS: Impossible = (Scarce::Cpu, Deficit::Unbounded, Reason::InterruptsTakeAll);
 
 /// How transmissions slow down CPU work, and what they add once: `α` and the constant.
 pub(super) fn stolen(

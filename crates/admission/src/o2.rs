@@ -66,7 +66,7 @@
 //! time since the last start. An adversary that lets the CPU idle, and sends just before the
 //! completion, gets all of it.
 
-use super::decision::{Deficit, Impossible, Reason, Resource};
+use super::decision::{Deficit, Impossible, Reason, Scarce};
 use super::environment::{Above, Environment, Interference};
 use super::population::Population;
 use super::terms::{Breakdown, Ratio, ps};
@@ -112,7 +112,7 @@ pub(super) fn charges_of_cpu(
     let depth = u128::from(environment.depth);
     let endless = if depth == 1 { shortest == 0 } else { start >= shortest };
     if endless && start > 0 && population.largest_packet.is_some() {
-        return Err((Resource::Cpu, Deficit::Unbounded, Reason::InterruptsTakeAll));
+        return Err((Scarce::Cpu, Deficit::Unbounded, Reason::InterruptsTakeAll));
     }
     // Starts without a cost need no counting.
     let starts = match population.largest_packet {
@@ -160,6 +160,6 @@ pub(super) fn prolonged(
     // With depth 1, what a packet's own interrupts keep of its way.
     let own = u128::from(environment.link.interrupts().beside) * ps(environment.host.interrupt);
     let apart = shortest.checked_sub(if whole { start } else { own }).filter(|apart| *apart > 0);
-    let none = (Resource::Cpu, Deficit::Unbounded, Reason::InterruptsTakeAll);
+    let none = (Scarce::Cpu, Deficit::Unbounded, Reason::InterruptsTakeAll);
     apart.map(|apart| Some(Prolonged { start, apart, whole })).ok_or(none)
 }

@@ -77,7 +77,7 @@ use std::sync::Arc;
 
 use laxity_units::Span;
 
-use super::decision::{AdmissionId, Bound, Claimant, Decision, Refusal};
+use super::decision::{AdmissionId, AdmissionRefusal, Bound, Claimant, Decision};
 use super::environment::{Environment, EnvironmentError, Interference, Request, ResourceModel};
 use super::least::least;
 use super::rates::{Behind, Early, Pays, RateRequest, RateTable};
@@ -141,7 +141,7 @@ impl RatedHost {
         }
     }
 
-    fn admit(&mut self, asked: RateRequest) -> Result<(AdmissionId, Span), Refusal> {
+    fn admit(&mut self, asked: RateRequest) -> Result<(AdmissionId, Span), AdmissionRefusal> {
         let (id, bound) = match self.cpu.request(asked.request) {
             Decision::Admitted { id, bound, .. } => (id, bound),
             Decision::Refused(refusal) => return Err(refusal),
@@ -155,8 +155,8 @@ impl RatedHost {
         let answer = match sends {
             // A message that a CPU makes is there on time, whatever preceded it.
             true => {
-                let pays = at_first(asked.pays);
-                match self.link.request(RateRequest { pays, early: Early::default(), ..asked }) {
+                let (pays, early) = (at_first(asked.pays), Early::default());
+                match self.link.request(RateRequest { pays, early, ..asked }) {
                     Decision::Admitted { bound, .. } => Ok(bound),
                     Decision::Refused(refusal) => Err(refusal),
                 }
@@ -164,7 +164,7 @@ impl RatedHost {
             false => self.link.check().map(|()| bound),
         };
         answer.map(|bound| (id, bound)).map_err(|refusal| {
-            let refusal = Refusal { claimant: self.claimant(refusal.claimant), ..refusal };
+            let refusal = AdmissionRefusal { claimant: self.claimant(refusal.claimant), ..refusal };
             self.cpu.release(id);
             self.sends.remove(&id);
             self.link = before;
@@ -189,12 +189,11 @@ impl RatedHost {
         }
     }
 
-    /// The least deadline that could be promised in place of that of `asked`, within a
-    /// two-hundredth.
+    /// The least deadline that could be promised in place of that of `asked`, within 0.5 %.
     ///
     /// A message that takes longer on the CPU is later at the link, and the order of either depends
     /// on the deadline, so the deadline is searched and not computed.
-    pub fn least_deadline(&self, asked: &RateRequest) -> Result<Span, Refusal> {
+    pub fn least_deadline(&self, asked: &RateRequest) -> Result<Span, AdmissionRefusal> {
         if !goes_out(&asked.request) {
             return self.cpu.least_deadline(&asked.request);
         }
@@ -219,7 +218,11 @@ impl RatedHost {
     }
 
     /// A bound in words.
-    pub fn terms(&self, asked: &RateRequest, bound: &Bound) -> Result<(Breakdown, Breakdown), Refusal> {
+    pub fn terms(
+        &self,
+        asked: &RateRequest,
+        bound: &Bound,
+    ) -> Result<(Breakdown, Breakdown), AdmissionRefusal> {
         match self.sends.get(&bound.id) {
             Some(id) => Ok(self.link.terms(asked, &Bound { id: *id, ..*bound })),
             None => Ok((self.cpu.wait_time(&asked.request)?, self.cpu.service_time(&asked.request)?)),
@@ -288,7 +291,7 @@ mod tests {
     use laxity_units::Bytes;
 
     use super::*;
-    use crate::station::{Line, Link, Open, Station};
+    use crate::station::{Link, Open, StageLine, Station};
     use crate::tests::of_round_figures;
     use crate::{Above, Reason, ResourceModel};
     use laxity_qos::traffic::TrafficSpec;
@@ -370,7 +373,7 @@ mod tests {
     fn stages_that_are_handed_packets_take_nothing_of_the_cpu() {
         let of_link = Station::of_link(LinkCosts::new(Span::ZERO, Span::from_ns(20)));
         let open = Arc::new(Open::new(of_link, Bytes::new(1000)).unwrap());
-        let line = Line::Rates(Order::VirtualClock, LinkCosts::default());
+        let line = StageLine::Rates(Order::VirtualClock, LinkCosts::default());
         let table = |alike| {
             let environment = Environment { link: Link::Open(open.clone()), ..host(u32::MAX, Vec::new()) };
             let rated = Rated::new(open.clone(), &[line], Span::ZERO, alike).unwrap();

@@ -43,7 +43,7 @@ use laxity_units::{Bytes, Span};
 use row::Late;
 pub(super) use together::{Coming, through};
 
-use super::decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, Refusal, Resource};
+use super::decision::{AdmissionId, AdmissionRefusal, Bound, Claimant, Decision, Deficit, Reason, Scarce};
 use super::environment::Request;
 use super::terms::{Breakdown, ps};
 use crate::station::Rated;
@@ -175,7 +175,7 @@ impl RateTable {
     }
 
     /// Whether every channel is in time, or which is not.
-    pub(super) fn check(&self) -> Result<(), Refusal> {
+    pub(super) fn check(&self) -> Result<(), AdmissionRefusal> {
         self.kept(&self.channels, &self.sharing, None).map(drop)
     }
 
@@ -186,13 +186,8 @@ impl RateTable {
             Err(refusal) => return Decision::Refused(refusal),
         };
         if bound > asked.request.deadline() {
-            let deficit = Deficit::Time(bound - asked.request.deadline());
-            return Decision::Refused(Refusal::new(
-                Resource::Deadline,
-                deficit,
-                Reason::Late,
-                Claimant::Newcomer,
-            ));
+            let late = bound - asked.request.deadline();
+            return Decision::Refused(AdmissionRefusal::late(late, Claimant::Newcomer));
         }
         let id = AdmissionId(self.next_id);
         self.next_id += 1;
@@ -219,7 +214,7 @@ impl RateTable {
     }
 
     /// The least deadline that could be promised in place of that of `asked`.
-    pub fn least_deadline(&self, asked: &RateRequest) -> Result<Span, Refusal> {
+    pub fn least_deadline(&self, asked: &RateRequest) -> Result<Span, AdmissionRefusal> {
         self.kept_beside(asked)
     }
 
@@ -288,11 +283,11 @@ impl RateTable {
     }
 
     /// The bound of `asked` beside all others, which are still in time.
-    fn kept_beside(&self, asked: &RateRequest) -> Result<Span, Refusal> {
+    fn kept_beside(&self, asked: &RateRequest) -> Result<Span, AdmissionRefusal> {
         let sharing = self.beside(asked);
         if let Some(sharing) = self.overloaded(&sharing) {
             let excess = Deficit::Share(sharing.excess().max(1));
-            return Err(Refusal::new(Resource::Link, excess, Reason::Overload, Claimant::Newcomer));
+            return Err(AdmissionRefusal::new(Scarce::Link, excess, Reason::Overload, Claimant::Newcomer));
         }
         let own = Channel { id: self.next(), asked: *asked };
         let all: Vec<Channel> = self.channels.iter().copied().chain([own]).collect();
@@ -306,7 +301,7 @@ impl RateTable {
         channels: &[Channel],
         sharing: &Sharing,
         newcomer: Option<AdmissionId>,
-    ) -> Result<Span, Refusal> {
+    ) -> Result<Span, AdmissionRefusal> {
         let latencies = self.latencies(sharing);
         let together = self.together(channels, sharing);
         let flows = sharing.flows.iter().zip(latencies).skip(self.others());
@@ -317,12 +312,16 @@ impl RateTable {
                 false => Claimant::Channel(channel.id),
             };
             let Some(latency) = latency else {
-                return Err(Refusal::new(Resource::Link, Deficit::Unbounded, Reason::NoRoomInFrames, whose));
+                return Err(AdmissionRefusal::new(
+                    Scarce::Link,
+                    Deficit::Unbounded,
+                    Reason::NoRoomInFrames,
+                    whose,
+                ));
             };
             last = self.promised(channel, share, latency, together).bound();
             if whose != Claimant::Newcomer && last > channel.asked.request.deadline() {
-                let late = Deficit::Time(last - channel.asked.request.deadline());
-                return Err(Refusal::new(Resource::Deadline, late, Reason::Late, whose));
+                return Err(AdmissionRefusal::late(last - channel.asked.request.deadline(), whose));
             }
         }
         Ok(last)

@@ -6,4 +6,4 @@ pub mod bound;
 mod predictions;
 pub mod queueing;
 
-pub use predictions::Capacity;
+pub use predictions::ReceivingCosts;

@@ -37,8 +37,8 @@ use crate::terms::Term;
 use laxity_qos::costs::{Delay, LinkCosts};
 
 pub use open::{Closed, Open};
-pub use rated::{Line, Rated, Server, Unrated};
-pub use receive::{Endless, Group, Host, Incoming, Senders, Source, Spacing};
+pub use rated::{Rated, RatedServer, StageLine, UnratedStation};
+pub use receive::{EndlessFrames, FrameGroup, FrameSenders, FrameSource, Incoming, NotifiedHost, Spacing};
 pub use ring::Turns;
 pub use window::{Behind, Method};
 
@@ -46,7 +46,7 @@ pub use window::{Behind, Method};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Station {
     /// Stages that a packet passes, in order; at least one.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<StationStage>,
     /// How long a command may be there before the adapter knows: it looks so often, or the doorbell
     /// takes so long.
     pub looks: Span,
@@ -68,13 +68,13 @@ pub struct Station {
     /// Overtaking among packets.
     pub order: Overtaking,
     /// The medium of the frames.
-    pub medium: Medium,
+    pub medium: FrameMedium,
 }
 
 /// A stage: with one server, or with several that keep the order, or where only one packet is in
 /// the adapter at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stage {
+pub struct StationStage {
     /// Name in reports.
     pub name: String,
     /// Places before it if packets that find none wait in the stage before; `None` if there are
@@ -84,7 +84,7 @@ pub struct Stage {
     /// follows.
     pub selects: bool,
     /// Work of its server on a packet, in order.
-    pub phases: Vec<Phase>,
+    pub phases: Vec<StationPhase>,
     /// Packets, or batches of them, that it serves at once; at least 1.
     pub servers: u32,
     /// Packets that a server takes together, at most; at least 1. Together they take no longer than
@@ -94,7 +94,7 @@ pub struct Stage {
     pub linger: Span,
 }
 
-impl Default for Stage {
+impl Default for StationStage {
     fn default() -> Self {
         Self {
             name: String::new(),
@@ -110,7 +110,7 @@ impl Default for Stage {
 
 /// A part of what a server does.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Phase {
+pub struct StationPhase {
     /// How long it takes.
     pub delay: Delay,
     /// It is there for packets of at least this size …
@@ -124,7 +124,7 @@ pub struct Phase {
     /// Its time counts from when the server took the packet.
     pub since_service: bool,
     /// Notification of the host at its end.
-    pub tells: Tells,
+    pub tells: StationTells,
     /// The frame is on the medium meanwhile.
     pub medium: bool,
     /// It may not be there for a packet even so.
@@ -133,7 +133,7 @@ pub struct Phase {
 
 /// Notification of a host while a packet is on its way, each time by an interrupt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Tells {
+pub enum StationTells {
     /// No notification.
     #[default]
     Nothing,
@@ -154,7 +154,7 @@ pub enum Overtaking {
 
 /// The medium of frames.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Medium {
+pub enum FrameMedium {
     /// A link of their own.
     Own,
     /// A token ring.
@@ -271,13 +271,13 @@ pub struct Interrupts {
     pub waited_for: u32,
 }
 
-impl Phase {
+impl StationPhase {
     fn applies(&self, size: Bytes) -> bool {
         size >= self.from && self.up_to.is_none_or(|most| size <= most)
     }
 }
 
-impl Stage {
+impl StationStage {
     /// How long its server has a packet of `size` at most that waits only for its batch.
     pub fn service(&self, size: Bytes) -> u128 {
         let phases = self.phases.iter().filter(|phase| phase.applies(size));
@@ -311,7 +311,7 @@ impl Stage {
 
     /// How long of that at most a packet of `size` holds a resource that `shared` says others want.
     fn holding(&self, size: Bytes, shared: impl Fn(usize) -> bool) -> u128 {
-        let holds = |phase: &&Phase| phase.applies(size) && phase.holds.iter().any(|r| shared(*r));
+        let holds = |phase: &&StationPhase| phase.applies(size) && phase.holds.iter().any(|r| shared(*r));
         self.phases.iter().filter(holds).map(|phase| ps(phase.delay.of(size))).sum()
     }
 
@@ -324,7 +324,7 @@ impl Station {
     /// An adapter of only these stages, first come, first served, of which the last is at a link of
     /// its own. It has no delay of notification or polling, no incoming traffic, and unlimited
     /// memory.
-    pub fn of_stages(stages: Vec<Stage>) -> Self {
+    pub fn of_stages(stages: Vec<StationStage>) -> Self {
         Self {
             stages,
             looks: Span::ZERO,
@@ -334,7 +334,7 @@ impl Station {
             passes: 0,
             buffers: None,
             order: Overtaking::Never,
-            medium: Medium::Own,
+            medium: FrameMedium::Own,
         }
     }
 
@@ -342,11 +342,18 @@ impl Station {
     pub fn of_link(link: LinkCosts) -> Self {
         let filled_up = link.shortest;
         let fixed = |fixed| Delay { fixed, ..Delay::default() };
-        let short =
-            Phase { delay: fixed(link.transmit(filled_up)), up_to: Some(filled_up), ..Phase::default() };
+        let short = StationPhase {
+            delay: fixed(link.transmit(filled_up)),
+            up_to: Some(filled_up),
+            ..StationPhase::default()
+        };
         let delay = Delay { per_byte: link.per_byte, ..fixed(link.fixed()) };
-        let long = Phase { delay, from: filled_up + Bytes::new(1), ..Phase::default() };
-        Self::of_stages(vec![Stage { name: "link".into(), phases: vec![short, long], ..Stage::default() }])
+        let long = StationPhase { delay, from: filled_up + Bytes::new(1), ..StationPhase::default() };
+        Self::of_stages(vec![StationStage {
+            name: "link".into(),
+            phases: vec![short, long],
+            ..StationStage::default()
+        }])
     }
 
     /// `T`: how long a packet of `size` takes without a wait.
@@ -381,7 +388,7 @@ impl Station {
 }
 
 /// Time of phases one after the other, some of them counted from the beginning.
-fn in_turn<'a>(phases: impl Iterator<Item = (&'a Phase, u128)>) -> u128 {
+fn in_turn<'a>(phases: impl Iterator<Item = (&'a StationPhase, u128)>) -> u128 {
     phases.fold(
         0,
         |passed, (phase, delay)| if phase.since_service { passed.max(delay) } else { passed + delay },

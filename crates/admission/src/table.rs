@@ -70,7 +70,7 @@ use laxity_units::Span;
 use at_deadlines::at_deadlines;
 
 use super::decision::{
-    AdmissionId, Bound, Claimant, Decision, Deficit, Impossible, Reason, Refusal, Resource,
+    AdmissionId, AdmissionRefusal, Bound, Claimant, Decision, Deficit, Impossible, Reason, Scarce,
 };
 use super::demand::{Stream, Worst};
 use super::environment::{Environment, EnvironmentError, Request};
@@ -235,13 +235,13 @@ impl AdmissionTable {
 
     /// `S` of a message of `request`, as if it were admitted now: `M/S` is the throughput the
     /// formula predicts.
-    pub fn service_time(&self, request: &Request) -> Result<Breakdown, Refusal> {
+    pub fn service_time(&self, request: &Request) -> Result<Breakdown, AdmissionRefusal> {
         let shared = self.shared_with(request)?;
         Ok(shared.service(&self.environment, request))
     }
 
     /// `W`, as if `request` were admitted now; the bursts of work above the handlers are not in it.
-    pub fn wait_time(&self, request: &Request) -> Result<Breakdown, Refusal> {
+    pub fn wait_time(&self, request: &Request) -> Result<Breakdown, AdmissionRefusal> {
         let shared = self.shared_with(request)?;
         Ok(match self.by_hand(request) {
             Some(_) => self.wait_on_level(request, &shared),
@@ -251,7 +251,7 @@ impl AdmissionTable {
 
     /// The least deadline that could be promised in place of the one of `request` now, given every
     /// promise already made.
-    pub fn least_deadline(&self, request: &Request) -> Result<Span, Refusal> {
+    pub fn least_deadline(&self, request: &Request) -> Result<Span, AdmissionRefusal> {
         match self.test {
             // The newcomer's place depends on the others' deadlines and not on its own.
             Test::DOrder => self.least_deadline_from(request, 0),
@@ -260,7 +260,7 @@ impl AdmissionTable {
     }
 
     /// The same under `D_order`, no higher than `from`.
-    pub fn least_deadline_from(&self, request: &Request, from: usize) -> Result<Span, Refusal> {
+    pub fn least_deadline_from(&self, request: &Request, from: usize) -> Result<Span, AdmissionRefusal> {
         Ok(Span::from_ps(self.place_by_order(&request.loosest(), from)?.bound))
     }
 
@@ -341,7 +341,7 @@ impl AdmissionTable {
         self.tasks.len() - self.channels.len()
     }
 
-    fn shared_with(&self, request: &Request) -> Result<Shared, Refusal> {
+    fn shared_with(&self, request: &Request) -> Result<Shared, AdmissionRefusal> {
         let population = self.population.with(&self.environment, request);
         match &self.shared {
             Some(shared) if population == self.population => Ok(shared.clone()),
@@ -350,24 +350,24 @@ impl AdmissionTable {
     }
 
     /// Whether the test covers the messages of `request` that may be under way at a time.
-    fn within_reach(&self, request: &Request) -> Result<(), Refusal> {
+    fn within_reach(&self, request: &Request) -> Result<(), AdmissionRefusal> {
         buffers::check(&self.environment, request).map_err(refused)?;
         if self.reaches_beyond_interval() || request.under_way() == 1 {
             return Ok(());
         }
         let beyond = Deficit::Time(request.deadline() - request.spec().min_interval);
-        Err(refused((Resource::Deadline, beyond, Reason::BeyondInterval)))
+        Err(refused((Scarce::Deadline, beyond, Reason::BeyondInterval)))
     }
 
     /// All tasks as `shared` makes them, or which channel cannot live with it.
-    fn tasks_under(&self, shared: &Shared) -> Result<Vec<Task>, Refusal> {
+    fn tasks_under(&self, shared: &Shared) -> Result<Vec<Task>, AdmissionRefusal> {
         let mut tasks = shared.activations.clone();
         for channel in &self.channels {
             let spec = channel.request.spec();
             let service = shared.demand(&self.environment, &channel.request);
             let task = Task::new(spec.min_interval.as_ps(), service).ok_or_else(|| {
-                let late = Deficit::Time(span(service).saturating_sub(channel.request.deadline()));
-                Refusal::new(Resource::Deadline, late, Reason::Late, Claimant::Channel(channel.id))
+                let late = span(service).saturating_sub(channel.request.deadline());
+                AdmissionRefusal::late(late, Claimant::Channel(channel.id))
             })?;
             tasks.push(task);
         }
@@ -435,8 +435,8 @@ fn diagnosed(late: Late, (own, higher): (u128, &[Task]), deadline: u64, effort: 
 }
 
 /// The refusal of a newcomer for a reason that concerns no other channel.
-fn refused((resource, deficit, reason): Impossible) -> Refusal {
-    Refusal::new(resource, deficit, reason, Claimant::Newcomer)
+fn refused((resource, deficit, reason): Impossible) -> AdmissionRefusal {
+    AdmissionRefusal::new(resource, deficit, reason, Claimant::Newcomer)
 }
 
 /// Result of [`AdmissionTable::place`].

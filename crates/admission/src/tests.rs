@@ -199,7 +199,11 @@ fn best_effort_and_interference_are_waited_for() {
     let (decision, _) = bound(Environment { interference: vec![application(4000)], ..base });
     assert!(matches!(
         decision,
-        Decision::Refused(Refusal { resource: Resource::Cpu, reason: Reason::InterferenceTakesAll, .. })
+        Decision::Refused(AdmissionRefusal {
+            resource: Scarce::Cpu,
+            reason: Reason::InterferenceTakesAll,
+            ..
+        })
     ));
 }
 

@@ -90,7 +90,7 @@
 //! handler may be in the middle of a packet. Then packet `k` counts on both sides for each message,
 //! and the crossing packet needs no extra share.
 
-use super::environment::{Above, Environment, Interference, Request, Work};
+use super::environment::{Above, ApplicationWork, Environment, Interference, Request};
 use super::population::{packets_per_block, protocol};
 use super::terms::{Breakdown, Ratio, ps};
 use laxity_qos::channel::Role;
@@ -193,7 +193,7 @@ impl Charges {
 
     /// The cost of a message of which `k` packets are made before the crossing.
     pub(super) fn split(&self, environment: &Environment, request: &Request, k: u64) -> Split {
-        if let Some(Work { time, slice }) = request.work() {
+        if let Some(ApplicationWork { time, slice }) = request.work() {
             let (work, blocks) = (ps(time), self.per_block * u128::from(time.div_ceil(slice)));
             let stolen = self.stretch.scale(work + blocks).saturating_sub(work + blocks);
             return Split { work, blocks, stolen, transmission: 0, by: environment.link.by(), starts: 0 };

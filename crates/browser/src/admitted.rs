@@ -3,7 +3,7 @@
 use laxity_admission::{Bound, Breakdown, Formula, Term};
 use laxity_qos::discipline::Class;
 use laxity_units::Span;
-use laxity_world::experiment::{Experiment, Refusal, Task};
+use laxity_world::experiment::{Experiment, RefusalEffect, Task};
 use laxity_world::promise::{self, Advice, Hop, Promise};
 use serde_json::{Value, json};
 
@@ -57,7 +57,7 @@ fn channels(
             "deadline": channel.deadline.map(seconds),
             "bound": promise.end_to_end_bound().map(seconds),
             "reason": reason,
-            "expected": channel.refusal == Refusal::Expected,
+            "expected": channel.refusal == RefusalEffect::Expected,
             "terms": terms,
         });
         if let (true, Some(advice)) = (promise.is_refused(), advice.as_deref_mut()) {

@@ -6,7 +6,7 @@ use laxity_world::experiment::Experiment;
 use serde_json::{Map, Value, json};
 use toml_edit::Item;
 
-use crate::request::Step;
+use crate::request::PathStep;
 use crate::{admitted, drawing, edit};
 
 /// Name of the scenario in messages.
@@ -57,7 +57,7 @@ pub(crate) fn design(text: &str, point: usize, advice: bool) -> Value {
 
 /// Results of admission with each of `values` for the key at `path`; `null` where the text with
 /// that value is not valid.
-pub(crate) fn sweep(text: &str, point: usize, path: &[Step], values: &[Value]) -> Result<Value, String> {
+pub(crate) fn sweep(text: &str, point: usize, path: &[PathStep], values: &[Value]) -> Result<Value, String> {
     let of = |value: &Value| -> Result<Value, String> {
         let text = edit::set(text, path, value)?;
         let Ok(scenario) = scenario(&text) else { return Ok(Value::Null) };

@@ -3,11 +3,11 @@
 use std::fmt::Display;
 
 use laxity_model::adapter::{
-    Buffers, Delay, Description, Overload, Own, Phase, Pool, Selection, Stage, Takes, Tells,
+    AdapterBuffers, BufferPool, Delay, Description, Overload, Own, Phase, QueueSelection, Stage, Takes, Tells,
 };
 use laxity_qos::discipline::Class;
 use laxity_units::Bytes;
-use laxity_world::experiment::{Adapter, Experiment, Forwarding, MediumSpec};
+use laxity_world::experiment::{AdapterSpec, Experiment, Forwarding, MediumSpec};
 use serde_json::{Value, json};
 
 /// The parts of `experiment`.
@@ -73,9 +73,9 @@ fn node(experiment: &Experiment, node: usize) -> Value {
 }
 
 /// An adapter: a null one has one stage, of the time that it takes.
-fn adapter(adapter: &Adapter, packet: Bytes) -> Value {
+fn adapter(adapter: &AdapterSpec, packet: Bytes) -> Value {
     match adapter {
-        Adapter::Null(costs) => {
+        AdapterSpec::Null(costs) => {
             let delay = Delay { fixed: costs.fixed(), per_byte: costs.per_byte, ..Delay::default() };
             let phases = vec![Phase { delay, medium: true, ..Phase::default() }];
             let stage = Stage { name: "link".into(), phases, ..Stage::default() };
@@ -84,7 +84,7 @@ fn adapter(adapter: &Adapter, packet: Bytes) -> Value {
                 "transmit": [self::stage(&stage, &[], packet)],
             })
         }
-        Adapter::Described(description) => described(description, packet),
+        AdapterSpec::Described(description) => described(description, packet),
     }
 }
 
@@ -132,7 +132,7 @@ fn stage(stage: &Stage, resources: &[&str], packet: Bytes) -> Value {
         "name": stage.name,
         "servers": stage.servers,
         "batch": stage.batch,
-        "in_turn": stage.selection == Selection::RoundRobin,
+        "in_turn": stage.selection == QueueSelection::RoundRobin,
         "queues": queues.collect::<Vec<_>>(),
         "phases": phases.collect::<Vec<_>>(),
         "time": stage.service(packet).as_secs_f64(),
@@ -181,16 +181,16 @@ fn overload(overload: Overload) -> &'static str {
     }
 }
 
-fn buffers(buffers: &Buffers) -> Option<String> {
+fn buffers(buffers: &AdapterBuffers) -> Option<String> {
     let then = overload(buffers.overload);
     Some(match buffers.pool {
-        Pool::Unlimited => return None,
-        Pool::Shared(count) => format!("{count} shared, {then}"),
-        Pool::PerChannel(count) => format!("{count} per channel, {then}"),
-        Pool::Reserved { own: Own::Each(count), shared } => {
+        BufferPool::Unlimited => return None,
+        BufferPool::Shared(count) => format!("{count} shared, {then}"),
+        BufferPool::PerChannel(count) => format!("{count} per channel, {then}"),
+        BufferPool::Reserved { own: Own::Each(count), shared } => {
             format!("{count} per channel and {shared} shared, {then}")
         }
-        Pool::Reserved { own: Own::Contract, shared } => {
+        BufferPool::Reserved { own: Own::Contract, shared } => {
             format!("a burst per contract and {shared} shared, {then}")
         }
     })

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 
-use crate::request::Step;
+use crate::request::PathStep;
 
 /// Keys that stand before all others in a table that is added, as a reader expects them.
 const FIRST: [&str; 4] = ["name", "kind", "class", "from"];
@@ -11,7 +11,7 @@ const FIRST: [&str; 4] = ["name", "kind", "class", "from"];
 /// `text` with the key at `path` set to `value`; `null` removes the key.
 ///
 /// Tables on the way are made if they are not there. The item behind the last of a list is added.
-pub(crate) fn set(text: &str, path: &[Step], value: &Json) -> Result<String, String> {
+pub(crate) fn set(text: &str, path: &[PathStep], value: &Json) -> Result<String, String> {
     let mut document: DocumentMut = parse(text)?;
     let (last, way) = path.split_last().ok_or("the path is empty")?;
     let mut item = document.as_item_mut();
@@ -42,9 +42,9 @@ enum Missing {
     Value,
 }
 
-fn enter<'a>(item: &'a mut Item, step: &Step, missing: Missing) -> Result<&'a mut Item, String> {
+fn enter<'a>(item: &'a mut Item, step: &PathStep, missing: Missing) -> Result<&'a mut Item, String> {
     match step {
-        Step::Key(key) => {
+        PathStep::Key(key) => {
             if let Item::Value(Value::InlineTable(table)) = item
                 && !table.contains_key(key)
             {
@@ -64,7 +64,7 @@ fn enter<'a>(item: &'a mut Item, step: &Step, missing: Missing) -> Result<&'a mu
             }
             Ok(table.get_mut(key).expect("the key is there"))
         }
-        Step::Item(number) => {
+        PathStep::Item(number) => {
             let length = match &*item {
                 Item::ArrayOfTables(tables) => tables.len(),
                 Item::Value(Value::Array(values)) => values.len(),
@@ -78,34 +78,34 @@ fn enter<'a>(item: &'a mut Item, step: &Step, missing: Missing) -> Result<&'a mu
     }
 }
 
-fn remove(item: &mut Item, step: &Step) -> Result<(), String> {
+fn remove(item: &mut Item, step: &PathStep) -> Result<(), String> {
     match (step, item) {
-        (Step::Key(key), item) => {
+        (PathStep::Key(key), item) => {
             let table = item.as_table_like_mut().ok_or_else(|| format!("`{key}` is not in a table"))?;
             table.remove(key);
             Ok(())
         }
-        (Step::Item(number), Item::ArrayOfTables(tables)) if *number < tables.len() => {
+        (PathStep::Item(number), Item::ArrayOfTables(tables)) if *number < tables.len() => {
             tables.remove(*number);
             Ok(())
         }
-        (Step::Item(number), Item::Value(Value::Array(values))) if *number < values.len() => {
+        (PathStep::Item(number), Item::Value(Value::Array(values))) if *number < values.len() => {
             values.remove(*number);
             Ok(())
         }
-        (Step::Item(number), _) => Err(format!("there is no item {number}")),
+        (PathStep::Item(number), _) => Err(format!("there is no item {number}")),
     }
 }
 
 /// Adds `value` to the list that `item` is, if `step` is behind its last; whether it was.
-fn add(item: &mut Item, step: &Step, value: &Json) -> Result<bool, String> {
+fn add(item: &mut Item, step: &PathStep, value: &Json) -> Result<bool, String> {
     match (step, item) {
-        (Step::Item(number), Item::ArrayOfTables(tables)) if *number == tables.len() => {
+        (PathStep::Item(number), Item::ArrayOfTables(tables)) if *number == tables.len() => {
             let Value::InlineTable(table) = toml(value)? else { return Err("the list is of tables".into()) };
             tables.push(table.into_table());
             Ok(true)
         }
-        (Step::Item(number), Item::Value(Value::Array(values))) if *number == values.len() => {
+        (PathStep::Item(number), Item::Value(Value::Array(values))) if *number == values.len() => {
             values.push(toml(value)?);
             Ok(true)
         }
@@ -175,7 +175,7 @@ fn object<'a>(entries: impl Iterator<Item = (&'a str, Json)>) -> Json {
 
 /// `text` with what the adapter's file says in place of the key `file` of the adapter at `path`;
 /// keys beside `file` stay, as they replace those of the file.
-pub(crate) fn inline(text: &str, path: &[Step]) -> Result<String, String> {
+pub(crate) fn inline(text: &str, path: &[PathStep]) -> Result<String, String> {
     let mut document = parse(text)?;
     let mut item = document.as_item_mut();
     for step in path {

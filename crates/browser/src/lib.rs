@@ -1,6 +1,6 @@
 //! The designer: simulator and admission as a WebAssembly module with a JSON interface.
 //!
-//! A page sends a [`Request`] as JSON and gets JSON back ([`answer`]). The module has no imports:
+//! A page sends a [`PageRequest`] as JSON and gets JSON back ([`answer`]). The module has no imports:
 //! an answer depends on the request only, and on no clock, no file and no randomness of the page.
 //! The command `laxity designer` answers the same requests natively, with the same bits.
 //!
@@ -25,13 +25,13 @@ mod timeline;
 use laxity_scenario::Scenario;
 use sha2::{Digest, Sha256};
 
-pub use request::{Request, Step};
+pub use request::{PageRequest, PathStep};
 
 /// The answer to a request in JSON, as JSON. An answer with a key `error` says why there is none.
 pub fn answer(request: &[u8]) -> Vec<u8> {
-    let answered = serde_json::from_slice::<Request>(request).map_err(|error| error.to_string());
+    let answered = serde_json::from_slice::<PageRequest>(request).map_err(|error| error.to_string());
     let value =
-        answered.and_then(Request::answer).unwrap_or_else(|error| serde_json::json!({ "error": error }));
+        answered.and_then(PageRequest::answer).unwrap_or_else(|error| serde_json::json!({ "error": error }));
     serde_json::to_vec(&value).expect("a value is JSON")
 }
 

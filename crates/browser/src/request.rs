@@ -8,7 +8,7 @@ use crate::{design, edit, simulated};
 /// A request. Field `do` is the name in lower case.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
-pub enum Request {
+pub enum PageRequest {
     /// Everything that is known of a scenario without a run: errors with their places, the
     /// document, the drawing and the result of admission.
     Design {
@@ -42,7 +42,7 @@ pub enum Request {
         #[serde(default)]
         point: usize,
         /// The key.
-        path: Vec<Step>,
+        path: Vec<PathStep>,
         /// The values.
         values: Vec<Value>,
     },
@@ -51,7 +51,7 @@ pub enum Request {
         /// The scenario.
         text: String,
         /// The key.
-        path: Vec<Step>,
+        path: Vec<PathStep>,
         /// Its value.
         value: Value,
     },
@@ -60,7 +60,7 @@ pub enum Request {
         /// The scenario.
         text: String,
         /// The adapter's table, such as `["adapter"]`.
-        path: Vec<Step>,
+        path: Vec<PathStep>,
     },
     /// The digest of a scenario's results, as 16 hexadecimal digits.
     Digest {
@@ -72,25 +72,27 @@ pub enum Request {
 /// A step from a table to one of its keys, or from a list to one of its items.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
-pub enum Step {
+pub enum PathStep {
     /// An item of a list, counted from 0.
     Item(usize),
     /// A key of a table.
     Key(String),
 }
 
-impl Request {
+impl PageRequest {
     /// The answer, or why there is none.
     pub(crate) fn answer(self) -> Result<Value, String> {
         match self {
-            Request::Design { text, point, advice } => Ok(design::design(&text, point, advice)),
-            Request::Run { text, point, events, watch } => simulated::run(&text, point, events, watch),
-            Request::Sweep { text, point, path, values } => design::sweep(&text, point, &path, &values),
-            Request::Set { text, path, value } => {
+            PageRequest::Design { text, point, advice } => Ok(design::design(&text, point, advice)),
+            PageRequest::Run { text, point, events, watch } => simulated::run(&text, point, events, watch),
+            PageRequest::Sweep { text, point, path, values } => design::sweep(&text, point, &path, &values),
+            PageRequest::Set { text, path, value } => {
                 edit::set(&text, &path, &value).map(|text| json!({ "text": text }))
             }
-            Request::Inline { text, path } => edit::inline(&text, &path).map(|text| json!({ "text": text })),
-            Request::Digest { text } => {
+            PageRequest::Inline { text, path } => {
+                edit::inline(&text, &path).map(|text| json!({ "text": text }))
+            }
+            PageRequest::Digest { text } => {
                 crate::digest(text.as_bytes()).map(|digest| json!({ "digest": format!("{digest:016x}") }))
             }
         }

@@ -3,7 +3,7 @@
 use laxity_engine::trace::NoTrace;
 use laxity_world::Steps;
 use laxity_world::experiment::{Experiment, RunLength, Task};
-use laxity_world::results::{Channel, Run, Stage, Summary};
+use laxity_world::results::{Channel, Run, StageResults, Summary};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -87,7 +87,7 @@ fn channel(channel: &Channel) -> Value {
     })
 }
 
-fn stage(stage: &Stage) -> Value {
+fn stage(stage: &StageResults) -> Value {
     json!({
         "name": stage.name,
         "packets": stage.packets,

@@ -10,7 +10,7 @@ mod levels;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use laxity_engine::trace::{Arguments, Flow, Trace, Track};
+use laxity_engine::trace::{Arguments, TraceFlow, TraceSink, Track};
 use laxity_units::{Span, Time};
 use laxity_world::experiment::Experiment;
 use serde_json::{Value, json};
@@ -199,7 +199,7 @@ fn merged<'a>(
     spans
 }
 
-impl Trace for Watch {
+impl TraceSink for Watch {
     fn track(&mut self, name: &str) -> Track {
         if let Some(track) = self.by_name.get(name) {
             return *track;
@@ -248,11 +248,11 @@ impl Trace for Watch {
         self.levels.entry(track.number()).or_default().set(at, u32::try_from(value).unwrap_or(0));
     }
 
-    fn flow(&mut self, _track: Track, at: Time, id: u64, flow: Flow) {
+    fn flow(&mut self, _track: Track, at: Time, id: u64, flow: TraceFlow) {
         // The number of a flow is that of its channel and of its message.
         let (channel, message) = ((id >> 40) as usize, id & ((1 << 40) - 1));
         let received = self.channels.get(channel).is_some_and(|channel| channel.received);
-        if flow == Flow::Ends && received {
+        if flow == TraceFlow::Ends && received {
             // A flow is marked a nanosecond before the end of its last span.
             self.ended(channel, message, at.saturating_add(Span::from_ns(1)));
         }

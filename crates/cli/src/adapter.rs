@@ -1,6 +1,6 @@
 //! `laxity adapter`: adapter files, checked and shown.
 
-use laxity_report::output::{self, Kind};
+use laxity_report::output::{self, FileKind};
 use laxity_report::present::adapter;
 use laxity_scenario::AdapterFile;
 use laxity_world::text::clean;
@@ -36,7 +36,7 @@ fn check(arguments: &AdapterCheck, terminal: &mut Terminal) -> Exit {
 
 fn show(arguments: &AdapterShow, terminal: &mut Terminal) -> Exit {
     if let Some(path) = &arguments.svg
-        && let Err(error) = output::check(path, Kind::Drawing, std::slice::from_ref(&arguments.file))
+        && let Err(error) = output::check(path, FileKind::Drawing, std::slice::from_ref(&arguments.file))
     {
         return terminal.unwritten(&error);
     }
@@ -52,7 +52,7 @@ fn show(arguments: &AdapterShow, terminal: &mut Terminal) -> Exit {
         let shown = clean(&path.display().to_string());
         let svg = adapter::svg(&file);
         if let Err(error) =
-            output::write(path, Kind::Drawing, std::slice::from_ref(&arguments.file), svg.as_bytes())
+            output::write(path, FileKind::Drawing, std::slice::from_ref(&arguments.file), svg.as_bytes())
         {
             return terminal.unwritten(&error);
         }

@@ -14,7 +14,7 @@ use laxity_qos::channel::Order;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_scenario::PointIndex;
 use laxity_units::Span;
-use laxity_world::experiment::{Experiment, LocalDeadline, Refusal, Task};
+use laxity_world::experiment::{Experiment, LocalDeadline, RefusalEffect, Task};
 use laxity_world::promise::{self, Advice, Fit, Hop, Promise, Room, Uncovered};
 use laxity_world::text::clean;
 use serde_json::Value;
@@ -310,11 +310,11 @@ fn refused(
         *text += &format!("  with {hint} it would be admitted\n");
     }
     match channel.refusal {
-        Refusal::Expected => {
+        RefusalEffect::Expected => {
             *text += "  as expected: `refusal = \"expected\"`\n";
             Exit::Holds
         }
-        Refusal::Fails => Exit::Fails,
+        RefusalEffect::Fails => Exit::Fails,
     }
 }
 

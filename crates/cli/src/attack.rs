@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use laxity_lab::attack::{
-    self, AttackedPoint, Confirmed, Found, Options, Progress, Record, TimeLimit, Unattacked, WriteError,
+    self, AttackOptions, AttackProgress, AttackRecord, AttackedPoint, Confirmed, Found, TimeLimit,
+    Unattacked, WriteError,
 };
 use laxity_report::output;
 use laxity_scenario::{PointIndex, Scenario};
@@ -42,7 +43,7 @@ pub(crate) fn attack(arguments: &Attack, terminal: &mut Terminal) -> Exit {
     }
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(&scenario.name));
     let directory = attack::beside(&out);
-    let mut record = Record::read(&directory, &scenario.hash).unwrap_or_default();
+    let mut record = AttackRecord::read(&directory, &scenario.hash).unwrap_or_default();
     record.attacked.clone_from(&scenario.name);
     record.file_hash.clone_from(&scenario.hash);
     let mut exit = Exit::Holds;
@@ -76,7 +77,7 @@ pub(crate) fn attack(arguments: &Attack, terminal: &mut Terminal) -> Exit {
             Err(error) => {
                 terminal.error(&error.to_string());
                 return match error {
-                    WriteError::Output(output::Error::Refused { .. }) => Exit::BadInput,
+                    WriteError::Output(output::OutputError::Refused { .. }) => Exit::BadInput,
                     _ => Exit::Broken,
                 };
             }
@@ -117,7 +118,7 @@ fn search(
     time: TimeLimit<'_>,
 ) -> Result<Vec<Found>, Unattacked> {
     let steps = arguments.steps.unwrap_or(if arguments.time.is_some() { u64::MAX } else { STEPS });
-    let options = Options {
+    let options = AttackOptions {
         steps,
         seed: arguments.seed,
         threads: arguments.threads,
@@ -125,7 +126,7 @@ fn search(
         events: EVENTS,
     };
     let bar = Bar::new(here);
-    let mut observe = |progress: &Progress| {
+    let mut observe = |progress: &AttackProgress| {
         match time.limit {
             Some(limit) if arguments.steps.is_none() => {
                 let ms = |span: Span| span.as_ps() / 1_000_000_000;

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Read;
 use std::time::{Duration, Instant};
 
-use laxity_report::claims::Budget;
+use laxity_report::claims::ScriptBudget;
 
 const TIME: Duration = Duration::from_secs(2);
 const MEMORY: u64 = 64 << 20;
@@ -35,7 +35,7 @@ struct Usage {
     clippy::disallowed_methods,
     reason = "a claim that exceeds it is an error, and no verdict depends on it"
 )]
-pub(crate) fn of_a_script() -> Budget {
+pub(crate) fn of_a_script() -> ScriptBudget {
     let start = Instant::now();
     let (first, due) = (Cell::new(None), Cell::new(INTERVAL));
     Box::new(move || {

@@ -1,7 +1,7 @@
 //! `laxity calibrate`.
 
 use laxity_emulator::calibrate;
-use laxity_report::output::{self, Kind};
+use laxity_report::output::{self, FileKind};
 use laxity_world::text::clean;
 
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ pub(crate) fn calibrate(arguments: &Calibrate, terminal: &mut Terminal) -> Exit 
         return adapter(curve, arguments.out.as_deref(), terminal);
     }
     let out = arguments.out.clone().unwrap_or_else(|| "this-machine.toml".into());
-    if let Err(error) = output::check(&out, Kind::Profile, &[]) {
+    if let Err(error) = output::check(&out, FileKind::Profile, &[]) {
         return terminal.unwritten(&error);
     }
     let calibration = match calibrate::calibrate(arguments.packet) {
@@ -65,7 +65,7 @@ pub(crate) fn calibrate(arguments: &Calibrate, terminal: &mut Terminal) -> Exit 
         ));
     }
     let profile = calibration.profile(&stamp::words(&stamp::now()));
-    if let Err(error) = output::write(&out, Kind::Profile, &[], profile.as_bytes()) {
+    if let Err(error) = output::write(&out, FileKind::Profile, &[], profile.as_bytes()) {
         return terminal.unwritten(&error);
     }
     terminal.note(&format!("profile in {}", out.display()));
@@ -88,7 +88,7 @@ fn adapter(curve: &Path, out: Option<&Path>, terminal: &mut Terminal) -> Exit {
     };
     let out = out.map_or_else(|| curve.with_extension("toml"), PathBuf::from);
     let (figure, inputs) = (out.with_extension("svg"), [curve.to_path_buf()]);
-    for (path, kind) in [(&out, Kind::Profile), (&figure, Kind::Drawing)] {
+    for (path, kind) in [(&out, FileKind::Profile), (&figure, FileKind::Drawing)] {
         if let Err(error) = output::check(path, kind, &inputs) {
             return terminal.unwritten(&error);
         }
@@ -126,7 +126,7 @@ fn adapter(curve: &Path, out: Option<&Path>, terminal: &mut Terminal) -> Exit {
     let text = curve::adapter(&name, &points, &line);
     let drawing = curve::drawing(&name, &points, &fits);
     for (path, kind, bytes) in
-        [(&out, Kind::Profile, text.as_bytes()), (&figure, Kind::Drawing, drawing.as_bytes())]
+        [(&out, FileKind::Profile, text.as_bytes()), (&figure, FileKind::Drawing, drawing.as_bytes())]
     {
         if let Err(error) = output::write(path, kind, &inputs, bytes) {
             return terminal.unwritten(&error);

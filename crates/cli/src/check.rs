@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use laxity_scenario::files::{Disk, read_text};
-use laxity_service::network::Network;
+use laxity_service::network::NodeNetwork;
 use laxity_service::{NodeFile, Security};
 use laxity_world::text::{clean, clean_lines};
 
@@ -51,8 +51,8 @@ pub(crate) fn check(arguments: &Check, terminal: &mut Terminal) -> Exit {
 /// file.
 fn of_service(file: &Path) -> Option<Result<String, String>> {
     let source = read_text(&Disk, file, "a file").ok()?;
-    if Network::is_one(source.text()) {
-        return Some(Network::read(file).map(|network| {
+    if NodeNetwork::is_one(source.text()) {
+        return Some(NodeNetwork::read(file).map(|network| {
             let channels = counted(network.channels.len(), "channel");
             format!("a network of {}, {channels}", counted(network.nodes.len(), "node"))
         }));

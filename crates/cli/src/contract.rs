@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use laxity_lab::contract::{Recording, Row, Unfit, choice};
+use laxity_lab::contract::{ContractRow, NoContract, Recording, choice};
 use laxity_model::source::trace;
-use laxity_report::output::{self, Kind};
+use laxity_report::output::{self, FileKind};
 use laxity_report::present::figure;
 use laxity_scenario::figure::FigureSpec;
 use laxity_units::{Bytes, Rate, Span};
@@ -56,14 +56,14 @@ pub(crate) fn contract(options: &Contract, terminal: &mut Terminal) -> Exit {
 }
 
 /// The recording and its contracts, or why there are none.
-fn rows(options: &Contract, file: &str) -> Result<(Recording, Vec<Row>), String> {
+fn rows(options: &Contract, file: &str) -> Result<(Recording, Vec<ContractRow>), String> {
     let read = trace::read(&options.file).map_err(|error| clean_lines(&error.to_string()))?;
     let read = if options.link_header { read } else { read.without_link_headers().unwrap_or(read) };
     let recording = Recording::of(&read, options.interval).map_err(|unfit| match unfit {
-        Unfit::NoTimes => {
+        NoContract::NoTimes => {
             format!("{file} has no times; `--interval 40ms` says how far apart its messages are")
         }
-        Unfit::OneInstant => format!("{file} has messages of one instant only, which have no rate"),
+        NoContract::OneInstant => format!("{file} has messages of one instant only, which have no rate"),
     })?;
     let wait = options.wait.unwrap_or_else(|| recording.spacing());
     if wait > LONGEST_WAIT {
@@ -80,8 +80,8 @@ fn rows(options: &Contract, file: &str) -> Result<(Recording, Vec<Row>), String>
     Ok((recording, rows))
 }
 
-fn in_json(recording: &Recording, rows: &[Row], chosen: &Row) -> Value {
-    let row = |row: &Row| {
+fn in_json(recording: &Recording, rows: &[ContractRow], chosen: &ContractRow) -> Value {
+    let row = |row: &ContractRow| {
         json!({
             "max_message": row.largest.get(),
             "burst": row.burst,
@@ -101,10 +101,10 @@ fn in_json(recording: &Recording, rows: &[Row], chosen: &Row) -> Value {
 }
 
 /// The contracts, each with what it reserves; a mark at the one that is chosen.
-fn table(recording: &Recording, rows: &[Row], chosen: &Row) -> String {
+fn table(recording: &Recording, rows: &[ContractRow], chosen: &ContractRow) -> String {
     let heading =
         ["max_message", "burst", "min_interval", "reserved", "of the mean", "longest wait"].map(String::from);
-    let line = |row: &Row| {
+    let line = |row: &ContractRow| {
         [
             format!("{} B", row.largest.get()),
             row.burst.to_string(),
@@ -123,7 +123,7 @@ fn table(recording: &Recording, rows: &[Row], chosen: &Row) -> String {
 /// The chosen contract as a channel of a scenario. The deadline in it is the interval, which each
 /// admission test covers; the reader chooses another. The recording is sent once, since its end and
 /// its beginning may be too close together.
-fn snippet(options: &Contract, chosen: &Row) -> String {
+fn snippet(options: &Contract, chosen: &ContractRow) -> String {
     let name = options.file.file_stem().map_or("recorded".into(), |stem| stem.to_string_lossy());
     // A string of JSON without controls is one of TOML.
     let [name, file] = [name, options.file.to_string_lossy()].map(|text| json!(clean(&text)));
@@ -141,7 +141,7 @@ fn snippet(options: &Contract, chosen: &Row) -> String {
 }
 
 /// The least rate for each wait, a line for each largest message, as SVG.
-fn drawing(name: &str, recording: &Recording, rows: &[Row]) -> String {
+fn drawing(name: &str, recording: &Recording, rows: &[ContractRow]) -> String {
     let waits = WAITS.map(|eighths| recording.spacing().saturating_mul(eighths) / 8);
     let point = |text: String, value| AxisPoint { text, value };
     let axes = vec![
@@ -180,7 +180,7 @@ fn drawing(name: &str, recording: &Recording, rows: &[Row]) -> String {
 }
 
 fn write(svg: &str, path: &Path, options: &Contract, terminal: &mut Terminal) -> Exit {
-    match output::write(path, Kind::Drawing, std::slice::from_ref(&options.file), svg.as_bytes()) {
+    match output::write(path, FileKind::Drawing, std::slice::from_ref(&options.file), svg.as_bytes()) {
         Ok(()) => {
             terminal.note(&format!("figure in {}", clean(&path.display().to_string())));
             Exit::Holds

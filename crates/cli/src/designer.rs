@@ -99,7 +99,7 @@ fn write(page: &Page, directory: &Path, terminal: &mut Terminal) -> Exit {
             let folder = place.parent().expect("a file is in a folder");
             fs::create_dir_all(folder)
                 .and_then(|()| fs::write(&place, bytes))
-                .map_err(|error| output::Error::failed(&place, error))
+                .map_err(|error| output::OutputError::failed(&place, error))
         })
     });
     match written {
@@ -112,16 +112,16 @@ fn write(page: &Page, directory: &Path, terminal: &mut Terminal) -> Exit {
 }
 
 /// Makes `directory`, or finds it empty.
-fn fresh(directory: &Path) -> Result<(), output::Error> {
+fn fresh(directory: &Path) -> Result<(), output::OutputError> {
     match fs::read_dir(directory) {
         Ok(mut entries) => match entries.next() {
             None => Ok(()),
-            Some(_) => Err(output::Error::refused(directory, "is not empty")),
+            Some(_) => Err(output::OutputError::refused(directory, "is not empty")),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            fs::create_dir_all(directory).map_err(|error| output::Error::failed(directory, error))
+            fs::create_dir_all(directory).map_err(|error| output::OutputError::failed(directory, error))
         }
-        Err(error) => Err(output::Error::failed(directory, error)),
+        Err(error) => Err(output::OutputError::failed(directory, error)),
     }
 }
 

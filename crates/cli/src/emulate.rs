@@ -6,15 +6,15 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use laxity_emulator::emulate::{Driven, Emulation, Options, drive, no_reports};
-use laxity_emulator::log::{End, Header, Recorded, Recorder};
+use laxity_emulator::emulate::{Driven, Emulation, EmulationOptions, drive, no_reports};
+use laxity_emulator::log::{End, LogHeader, RecordedFiles, Recorder};
 use laxity_emulator::tap_port::{Ports, Site, TapBell};
-use laxity_engine::{Dilation, Epoch, Ticks};
-use laxity_lab::campaign::{self, Options as Pipeline};
+use laxity_engine::{Dilation, TickEpoch, Ticks};
+use laxity_lab::campaign::{self, RunOptions as Pipeline};
 use laxity_machine::claim_core;
 use laxity_machine::signal::StopOnSignal;
 use laxity_machine::tap::Tap;
-use laxity_report::output::{self, Draft, Kind};
+use laxity_report::output::{self, Draft, FileKind};
 use laxity_report::present::check_target;
 use laxity_scenario::files::Disk;
 use laxity_scenario::{PointIndex, Scenario};
@@ -57,7 +57,7 @@ impl Failed {
 }
 
 pub(crate) fn emulate(arguments: &Emulate, terminal: &mut Terminal) -> Exit {
-    let files = Recorded::of(&Disk);
+    let files = RecordedFiles::of(&Disk);
     let scenario = match laxity_lab::read(&arguments.file, &files) {
         Ok(scenario) => scenario,
         Err(diagnostics) => {
@@ -133,14 +133,14 @@ pub(crate) fn conclude(
 }
 
 /// Whether all that is to be written may be, before an hour is spent on it.
-fn writable(arguments: &Emulate, out: &Path, scenario: &Scenario) -> Result<(), output::Error> {
+fn writable(arguments: &Emulate, out: &Path, scenario: &Scenario) -> Result<(), output::OutputError> {
     let inputs = scenario.inputs();
     if let Some(log) = &arguments.log {
-        output::check(log, Kind::Log, &inputs)?;
+        output::check(log, FileKind::Log, &inputs)?;
     }
     match (arguments.no_report, check_target(out, &inputs)) {
         // A disk that is full or read-only costs the files and not the run.
-        (true, _) | (_, Err(output::Error::Failed { .. })) => Ok(()),
+        (true, _) | (_, Err(output::OutputError::Failed { .. })) => Ok(()),
         (false, checked) => checked,
     }
 }
@@ -192,7 +192,7 @@ fn go(
     arguments: &Emulate,
     plan: &Plan,
     scenario: &Scenario,
-    files: &Recorded<'_>,
+    files: &RecordedFiles<'_>,
     stop: &StopOnSignal,
     terminal: &mut Terminal,
 ) -> Result<(Driven<Ports<Tap>>, Exit), Failed> {
@@ -207,11 +207,11 @@ fn go(
     for line in site.unsteered() {
         terminal.note(&format!("warning: {line}"));
     }
-    let mut header = Header::new(scenario, &plan.point, plan.length, &arguments.file, files);
+    let mut header = LogHeader::new(scenario, &plan.point, plan.length, &arguments.file, files);
     header.channels = ports.channels();
     // It takes its name as soon as it has its header: a log that is cut off is of use, too.
     let log = |path: &PathBuf| {
-        let (draft, file) = Draft::begin(path, Kind::Log, &scenario.inputs())?;
+        let (draft, file) = Draft::begin(path, FileKind::Log, &scenario.inputs())?;
         let started = Recorder::start(BufWriter::new(file), &header).map_err(|why| draft.failed(why))?;
         draft.name().map(|()| started)
     };
@@ -223,7 +223,7 @@ fn go(
     if let Some(shared) = core.warning() {
         terminal.note(&format!("warning: {shared}. `core` under `[emulation]` chooses another"));
     }
-    let epoch = Epoch::starting_in(LEAD, Ticks::calibrate(), Dilation::NONE);
+    let epoch = TickEpoch::starting_in(LEAD, Ticks::calibrate(), Dilation::NONE);
     let ports = ports.timed_by(move || epoch.now());
     let emulation = Emulation {
         experiment: plan.experiment.clone(),
@@ -236,9 +236,14 @@ fn go(
         reports: no_reports(),
         journal,
     };
-    let on = Options::on(core.core);
-    let options =
-        Options { by_clock: true, stop: Some(stop.flag()), allowance: CALLS, gap: LONGEST_STEP, ..on };
+    let on = EmulationOptions::on(core.core);
+    let options = EmulationOptions {
+        by_clock: true,
+        stop: Some(stop.flag()),
+        allowance: CALLS,
+        gap: LONGEST_STEP,
+        ..on
+    };
     let mut table = Table::new(&plan.experiment);
     let driven = stop.while_it_may_end(|| drive(emulation, &options, &mut |glance| table.update(glance)));
     drop(table);

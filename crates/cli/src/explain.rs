@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use laxity_report::glossary::{self, Term};
+use laxity_report::glossary::{self, GlossaryTerm};
 use laxity_scenario::keys::{self, Explained};
 use laxity_world::text::clean;
 
@@ -67,7 +67,7 @@ fn all_keys(word: &str) -> Result<Vec<Explained>, Vec<String>> {
     }
 }
 
-fn of_term(term: &Term) -> String {
+fn of_term(term: &GlossaryTerm) -> String {
     let shape = if term.shape.is_empty() { String::new() } else { format!(" [{}]", term.shape) };
     format!("{}{shape}\n  {}\n  {}", term.name, term.means, term.place)
 }

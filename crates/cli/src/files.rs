@@ -8,7 +8,7 @@ use laxity_scenario::files::{Disk, Files, LARGEST, Opened, read_text};
 use laxity_scenario::profile::Profile;
 use laxity_scenario::{PointIndex, Scenario};
 use laxity_service::NodeFile;
-use laxity_service::network::Network;
+use laxity_service::network::NodeNetwork;
 use laxity_world::text::clean;
 
 use crate::arguments::Settings;
@@ -98,7 +98,7 @@ pub(crate) fn point(scenario: &Scenario, number: usize) -> Result<PointIndex, St
 /// What the file at `path` is, if it is another file of Laxity than a scenario.
 fn another_kind(path: &Path) -> Option<Diagnostic> {
     let source = read_text(&Disk, path, "a scenario").ok()?;
-    let (what, help) = if Network::is_one(source.text()) {
+    let (what, help) = if NodeNetwork::is_one(source.text()) {
         ("a network of node files", "`laxity run` and `laxity compare` read it")
     } else if NodeFile::is_one(source.text()) {
         ("the file of a node", "`laxity serve` reads it")

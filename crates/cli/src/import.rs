@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use laxity_lab::import::{self, Format, Input};
+use laxity_lab::import::{self, ImportInput, InputFormat};
 use laxity_world::text::clean;
 
 use crate::arguments::{Import, ImportFormat};
@@ -14,7 +14,7 @@ use crate::{Exit, new};
 const LARGEST: u64 = 64 << 20;
 
 pub(crate) fn import(arguments: &Import, terminal: &mut Terminal) -> Exit {
-    let inputs: Result<Vec<Input>, String> = arguments.files.iter().map(|file| read(file)).collect();
+    let inputs: Result<Vec<ImportInput>, String> = arguments.files.iter().map(|file| read(file)).collect();
     let inputs = match inputs {
         Ok(inputs) => inputs,
         Err(reason) => {
@@ -23,10 +23,10 @@ pub(crate) fn import(arguments: &Import, terminal: &mut Terminal) -> Exit {
         }
     };
     let format = arguments.format.map(|format| match format {
-        ImportFormat::Saihu => Format::Saihu,
-        ImportFormat::Wopanet => Format::Wopanet,
-        ImportFormat::Tsnkit => Format::Tsnkit,
-        ImportFormat::Afdx => Format::Afdx,
+        ImportFormat::Saihu => InputFormat::Saihu,
+        ImportFormat::Wopanet => InputFormat::Wopanet,
+        ImportFormat::Tsnkit => InputFormat::Tsnkit,
+        ImportFormat::Afdx => InputFormat::Afdx,
     });
     let text = match import::import(&inputs, format) {
         Ok(text) => text,
@@ -49,7 +49,7 @@ pub(crate) fn import(arguments: &Import, terminal: &mut Terminal) -> Exit {
 }
 
 /// The text of a file.
-fn read(path: &Path) -> Result<Input, String> {
+fn read(path: &Path) -> Result<ImportInput, String> {
     let name = clean(&path.display().to_string());
     let unread = |error: std::io::Error| format!("{name}: it cannot be read: {error}");
     let mut bytes = Vec::new();
@@ -63,5 +63,5 @@ fn read(path: &Path) -> Result<Input, String> {
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
         format!("{name}:{line}: this is no text in UTF-8")
     })?;
-    Ok(Input { name, text })
+    Ok(ImportInput { name, text })
 }

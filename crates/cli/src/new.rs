@@ -77,12 +77,12 @@ pub(crate) fn new(arguments: &New, terminal: &mut Terminal) -> Exit {
 
 /// Writes a new file: a scenario is its author's work from the first line on, so it is never
 /// replaced.
-pub(crate) fn create(path: &Path, bytes: &[u8], exists: &str) -> Result<(), output::Error> {
+pub(crate) fn create(path: &Path, bytes: &[u8], exists: &str) -> Result<(), output::OutputError> {
     match OpenOptions::new().write(true).create_new(true).open(path) {
-        Ok(mut file) => file.write_all(bytes).map_err(|error| output::Error::failed(path, error)),
+        Ok(mut file) => file.write_all(bytes).map_err(|error| output::OutputError::failed(path, error)),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            Err(output::Error::refused(path, exists))
+            Err(output::OutputError::refused(path, exists))
         }
-        Err(error) => Err(output::Error::failed(path, error)),
+        Err(error) => Err(output::OutputError::failed(path, error)),
     }
 }

@@ -1,7 +1,7 @@
 //! `laxity recipe`: a scenario as settings of Linux.
 
 use laxity_lab::recipe;
-use laxity_report::output::{self, Kind};
+use laxity_report::output::{self, FileKind};
 use laxity_world::text::clean;
 
 use crate::arguments::Recipe;
@@ -39,7 +39,7 @@ pub(crate) fn recipe(arguments: &Recipe, terminal: &mut Terminal) -> Exit {
         terminal.print(&text);
         return Exit::Holds;
     };
-    match output::write(path, Kind::Recipe, &scenario.inputs(), text.as_bytes()) {
+    match output::write(path, FileKind::Recipe, &scenario.inputs(), text.as_bytes()) {
         Ok(()) => {
             terminal.note(&format!("recipe in {}", clean(&path.display().to_string())));
             Exit::Holds

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 
-use laxity_emulator::emulate::{self, ReplayError, Replayed};
+use laxity_emulator::emulate::{self, ReplayError, ReplayedEmulation};
 use laxity_emulator::log::Log;
 use laxity_emulator::via::Served;
 use laxity_world::text::{clean, clean_lines};
@@ -50,7 +50,7 @@ pub(crate) fn replay(arguments: &Replay, terminal: &mut Terminal) -> Exit {
     let replayed = match experiment.via.is_some() {
         true => via::replay(log, &experiment, terminal).map(|(run, replayed)| {
             let Served { departures, inputs, end, .. } = replayed.served;
-            Replayed { run, departures, inputs, end, cut: replayed.cut, trailing: replayed.trailing }
+            ReplayedEmulation { run, departures, inputs, end, cut: replayed.cut, trailing: replayed.trailing }
         }),
         false => emulate::replay(log, &experiment),
     };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use laxity_lab::campaign;
-use laxity_report::output::{self, Kind};
+use laxity_report::output::{self, FileKind};
 use laxity_scenario::Scenario;
 use laxity_world::experiment::ClockKind;
 use laxity_world::results::Verdict;
@@ -46,7 +46,7 @@ pub(crate) fn reproduce(arguments: &Reproduce, terminal: &mut Terminal) -> Exit 
     if arguments.check {
         return check(arguments, &table, &loaded, terminal);
     }
-    if let Err(error) = output::check(&arguments.table, Kind::Reproduction, &[]) {
+    if let Err(error) = output::check(&arguments.table, FileKind::Reproduction, &[]) {
         return terminal.unwritten(&error);
     }
     run_all(arguments, table, &loaded, terminal)
@@ -100,7 +100,7 @@ fn run_all(arguments: &Reproduce, mut table: Table, loaded: &Loaded, terminal: &
         for (file, scenario) in files.iter().zip(scenarios) {
             let watch = Stopwatch::start();
             let out = Path::new("results").join(system).join(&scenario.name);
-            let options = campaign::Options { retries: RETRIES, ..run::options(out, &arguments.effort) };
+            let options = campaign::RunOptions { retries: RETRIES, ..run::options(out, &arguments.effort) };
             let outcome = match run::go(scenario, &options, terminal) {
                 Ok(outcome) => outcome,
                 Err(failed) => {
@@ -178,7 +178,7 @@ fn check(arguments: &Reproduce, table: &Table, loaded: &Loaded, terminal: &mut T
             terminal.line(&format!("{name}: in real time, not run again"));
             continue;
         }
-        let options = campaign::Options { out: None, ..run::options(PathBuf::new(), &arguments.effort) };
+        let options = campaign::RunOptions { out: None, ..run::options(PathBuf::new(), &arguments.effort) };
         let outcome = match run::go(scenario, &options, terminal) {
             Ok(outcome) => outcome,
             Err(failed) => return failed,
@@ -211,7 +211,7 @@ fn longer(arguments: &Reproduce, times: u32, loaded: &Loaded, terminal: &mut Ter
             terminal.line(&format!("{name}: in real time, not run longer"));
             continue;
         }
-        let options = campaign::Options { out: None, ..run::options(PathBuf::new(), &arguments.effort) };
+        let options = campaign::RunOptions { out: None, ..run::options(PathBuf::new(), &arguments.effort) };
         let watch = Stopwatch::start();
         let both = run::go(scenario, &options, terminal)
             .and_then(|short| Ok((short, run::go_longer(scenario, times, &options, terminal)?)));
@@ -289,10 +289,10 @@ fn portable(file: &Path) -> String {
 }
 
 /// Replaces the file as a whole.
-fn write(file: &Path, text: &str) -> Result<(), output::Error> {
+fn write(file: &Path, text: &str) -> Result<(), output::OutputError> {
     if let Some(directory) = file.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-        let failed = |error| output::Error::Failed { path: directory.to_path_buf(), error };
+        let failed = |error| output::OutputError::Failed { path: directory.to_path_buf(), error };
         fs::create_dir_all(directory).map_err(failed)?;
     }
-    output::write(file, Kind::Reproduction, &[], text.as_bytes())
+    output::write(file, FileKind::Reproduction, &[], text.as_bytes())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use laxity_emulator::Runner;
-use laxity_lab::campaign::{self, Options, Outcome};
+use laxity_lab::campaign::{self, Outcome, RunOptions};
 use laxity_report::present::table;
 use laxity_scenario::Scenario;
 use laxity_world::experiment::{Experiment, Task};
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Run, terminal: &mut Terminal) -> Exit {
     let mut exit = Exit::Holds;
     for (scenario, out) in scenarios.iter().zip(outs) {
         let no_report = arguments.no_report;
-        let options = Options { no_report, seed: arguments.seed, ..options(out, &arguments.effort) };
+        let options = RunOptions { no_report, seed: arguments.seed, ..options(out, &arguments.effort) };
         exit = exit.max(match go(scenario, &options, terminal) {
             Ok(outcome) => {
                 show(&outcome, terminal);
@@ -92,10 +92,10 @@ fn directories(arguments: &Run, files: &[PathBuf], scenarios: &[Scenario]) -> Re
 }
 
 /// A campaign's options for results in `out`.
-pub(crate) fn options(out: PathBuf, effort: &Effort) -> Options {
+pub(crate) fn options(out: PathBuf, effort: &Effort) -> RunOptions {
     let (threads, fresh) = (effort.threads, effort.fresh);
     let (budget, stamp) = (Some(budget::of_a_script as fn() -> _), stamp::now());
-    Options { out: Some(out), threads, fresh, budget, build: build(), stamp, ..Options::default() }
+    RunOptions { out: Some(out), threads, fresh, budget, build: build(), stamp, ..RunOptions::default() }
 }
 
 /// Distinguishes this build from another of the same version: the program's size and its link time.
@@ -107,7 +107,7 @@ fn build() -> String {
 }
 
 /// Runs one scenario, or shows why it has no outcome.
-pub(crate) fn go(scenario: &Scenario, options: &Options, terminal: &Terminal) -> Result<Outcome, Exit> {
+pub(crate) fn go(scenario: &Scenario, options: &RunOptions, terminal: &Terminal) -> Result<Outcome, Exit> {
     go_longer(scenario, 1, options, terminal)
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn go(scenario: &Scenario, options: &Options, terminal: &Terminal) ->
 pub(crate) fn go_longer(
     scenario: &Scenario,
     times: u32,
-    options: &Options,
+    options: &RunOptions,
     terminal: &Terminal,
 ) -> Result<Outcome, Exit> {
     let bar = Bar::new(&scenario.name);
@@ -134,19 +134,22 @@ pub(crate) fn go_longer(
 }
 
 /// Shows why a scenario has no outcome.
-pub(crate) fn refuse(scenario: &Scenario, error: &campaign::Error, terminal: &Terminal) -> Exit {
+pub(crate) fn refuse(scenario: &Scenario, error: &campaign::CampaignError, terminal: &Terminal) -> Exit {
     terminal.error(&format!("{}: {}", clean(&scenario.name), clean_lines(&error.to_string())));
     match error {
-        campaign::Error::Unjudged(_) | campaign::Error::SweptSeed | campaign::Error::Output(_) => {
-            Exit::BadInput
-        }
-        campaign::Error::Broken { .. } | campaign::Error::Refused { .. } => Exit::Broken,
+        campaign::CampaignError::Unjudged(_)
+        | campaign::CampaignError::SweptSeed
+        | campaign::CampaignError::Output(_) => Exit::BadInput,
+        campaign::CampaignError::Broken { .. } | campaign::CampaignError::Refused { .. } => Exit::Broken,
     }
 }
 
 pub(crate) fn show(outcome: &Outcome, terminal: &mut Terminal) {
-    let options =
-        table::Options { width: terminal.width(), colour: terminal.colour(), ..table::Options::default() };
+    let options = table::TableOptions {
+        width: terminal.width(),
+        colour: terminal.colour(),
+        ..table::TableOptions::default()
+    };
     terminal.print(&table::text(&outcome.results, &outcome.verdicts, &options));
     for error in &outcome.errors {
         terminal.error(&clean_lines(&error.to_string()));

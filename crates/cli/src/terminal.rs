@@ -76,11 +76,11 @@ impl Terminal {
     }
 
     /// Says why a file was not written, and is the exit code for it.
-    pub(crate) fn unwritten(&self, error: &output::Error) -> Exit {
+    pub(crate) fn unwritten(&self, error: &output::OutputError) -> Exit {
         self.error(&clean_lines(&error.to_string()));
         match error {
-            output::Error::Refused { .. } => Exit::BadInput,
-            output::Error::Failed { .. } => Exit::Broken,
+            output::OutputError::Refused { .. } => Exit::BadInput,
+            output::OutputError::Failed { .. } => Exit::Broken,
         }
     }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use laxity_engine::trace::NoTrace;
 use laxity_report::capture::Capture;
-use laxity_report::output::{self, Draft, Kind};
+use laxity_report::output::{self, Draft, FileKind};
 use laxity_report::perfetto::{self, TraceFile};
 use laxity_units::{Span, Time};
 use laxity_world::text::clean;
@@ -82,9 +82,9 @@ fn watch(
     experiment: &laxity_world::experiment::Experiment,
     arguments: &Trace,
     inputs: &[PathBuf],
-) -> Result<bool, output::Error> {
+) -> Result<bool, output::OutputError> {
     let begin = |path: &PathBuf| {
-        let (draft, file) = Draft::begin(path, Kind::Capture, inputs)?;
+        let (draft, file) = Draft::begin(path, FileKind::Capture, inputs)?;
         Ok((draft, Capture::new(BufWriter::new(file), experiment)))
     };
     let mut capture = arguments.pcap.as_ref().map(begin).transpose()?;
@@ -115,7 +115,7 @@ fn watch(
     Ok(met)
 }
 
-fn finish(draft: Draft, writer: io::Result<BufWriter<File>>) -> Result<(), output::Error> {
+fn finish(draft: Draft, writer: io::Result<BufWriter<File>>) -> Result<(), output::OutputError> {
     match writer.and_then(|writer| writer.into_inner().map_err(io::IntoInnerError::into_error)) {
         Ok(file) => draft.finish(&file),
         Err(error) => Err(draft.failed(error)),

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use laxity_lab::tune::{self, Error, Setting, Trial, Tuned, describe, in_words};
-use laxity_report::output::{self, Kind};
+use laxity_lab::tune::{self, Trial, TuneError, TuneSetting, Tuned, describe, in_words};
+use laxity_report::output::{self, FileKind};
 use laxity_scenario::Scenario;
 use laxity_scenario::tune::Tune as Goal;
 use laxity_world::text::{clean, clean_lines};
@@ -31,7 +31,8 @@ pub(crate) fn tune(arguments: &Tune, terminal: &mut Terminal) -> Exit {
         .clone()
         .unwrap_or_else(|| Path::new("results").join(format!("{}.tune.svg", scenario.name)));
     // Before anything is run for it; a disk that is full or read-only costs the drawing and not the search.
-    if let Err(error @ output::Error::Refused { .. }) = output::check(&svg, Kind::Drawing, &inputs) {
+    if let Err(error @ output::OutputError::Refused { .. }) = output::check(&svg, FileKind::Drawing, &inputs)
+    {
         return terminal.unwritten(&error);
     }
     let tuned = match tune::tune(&scenario, arguments.threads, &mut |_| ()) {
@@ -39,8 +40,8 @@ pub(crate) fn tune(arguments: &Tune, terminal: &mut Terminal) -> Exit {
         Err(error) => {
             terminal.error(&format!("{name}: {}", clean_lines(&error.to_string())));
             return match error {
-                Error::NoGoal | Error::RealTime(_) => Exit::BadInput,
-                Error::Run(_) => Exit::Broken,
+                TuneError::NoGoal | TuneError::RealTime(_) => Exit::BadInput,
+                TuneError::Run(_) => Exit::Broken,
             };
         }
     };
@@ -70,15 +71,15 @@ fn show(scenario: &Scenario, goal: &Goal, tuned: &Tuned, terminal: &mut Terminal
         if good == 1 { "keeps" } else { "keep" },
         tune::frontier(goal, tuned).len(),
     ));
-    let words = |setting: &Setting| clean(&describe(scenario, &setting.place));
+    let words = |setting: &TuneSetting| clean(&describe(scenario, &setting.place));
     for trial in tuned.trials.iter().filter(|trial| !trial.holds()) {
         terminal.line(&format!("\nnot confirmed: {}: {}", words(&trial.setting), fresh(goal, trial)));
     }
     let Some(best) = tuned.best() else {
         let nearest = tuned.settings.first();
-        let good = nearest.is_some_and(Setting::is_good);
+        let good = nearest.is_some_and(TuneSetting::is_good);
         // A setting without a measurement neither keeps nor misses a need.
-        let measured = |setting: &Setting| setting.refused.is_some() || setting.goal.is_some();
+        let measured = |setting: &TuneSetting| setting.refused.is_some() || setting.goal.is_some();
         let measured = tuned.settings.iter().any(measured);
         terminal.line(match (good, measured) {
             (true, _) => "\nno setting keeps what is needed with every fresh seed that it was tried with",
@@ -93,7 +94,7 @@ fn show(scenario: &Scenario, goal: &Goal, tuned: &Tuned, terminal: &mut Terminal
     };
     terminal.line(&format!("\nbest: {}: {}", words(&best.setting), figures(goal, &best.setting)));
     terminal.line(&format!("      {}", fresh(goal, best)));
-    let others: Vec<&Setting> =
+    let others: Vec<&TuneSetting> =
         tuned.settings.iter().filter(|setting| setting.place != best.setting.place).take(LISTED).collect();
     if !others.is_empty() {
         terminal.line("\nrunners-up");
@@ -109,7 +110,7 @@ fn show(scenario: &Scenario, goal: &Goal, tuned: &Tuned, terminal: &mut Terminal
 }
 
 /// Figures of a setting, in words.
-fn figures(goal: &Goal, setting: &Setting) -> String {
+fn figures(goal: &Goal, setting: &TuneSetting) -> String {
     let needs = goal.needs.iter().zip(&setting.needs);
     let needs = needs.map(|(need, value)| (&need.wanted.metric, *value));
     let all = std::iter::once((&goal.goal.metric, setting.goal)).chain(needs);
@@ -118,7 +119,7 @@ fn figures(goal: &Goal, setting: &Setting) -> String {
 }
 
 /// Loss of the goal against the best setting.
-fn against(goal: &Goal, other: &Setting, best: &Setting) -> String {
+fn against(goal: &Goal, other: &TuneSetting, best: &TuneSetting) -> String {
     match other.goal.zip(best.goal) {
         Some((other, best)) if other == best => "as good".into(),
         Some((other, best)) if best != 0.0 => {
@@ -131,7 +132,7 @@ fn against(goal: &Goal, other: &Setting, best: &Setting) -> String {
 }
 
 /// The needs that a setting misses; empty if there are none.
-fn short(goal: &Goal, setting: &Setting) -> String {
+fn short(goal: &Goal, setting: &TuneSetting) -> String {
     if let Some(refused) = &setting.refused {
         return clean(refused);
     }
@@ -188,9 +189,10 @@ fn draw(
 ) -> Exit {
     let Some(svg) = tune::figure(scenario, tuned) else { return Exit::Holds };
     let parent = path.parent().filter(|directory| !directory.as_os_str().is_empty());
-    let made =
-        parent.map_or(Ok(()), std::fs::create_dir_all).map_err(|error| output::Error::failed(path, error));
-    match made.and_then(|()| output::write(path, Kind::Drawing, inputs, svg.as_bytes())) {
+    let made = parent
+        .map_or(Ok(()), std::fs::create_dir_all)
+        .map_err(|error| output::OutputError::failed(path, error));
+    match made.and_then(|()| output::write(path, FileKind::Drawing, inputs, svg.as_bytes())) {
         Ok(()) => {
             terminal.note(&format!("frontier in {}", clean(&path.display().to_string())));
             Exit::Holds

@@ -9,9 +9,9 @@ use nix::time::{ClockId, clock_gettime};
 
 use crate::client::Inner;
 use crate::error::Error;
-use crate::outbox::{MESSAGE, Slot, SlotState};
-use crate::protocol::{ChannelName, Contract, Reply, Request};
-use crate::ring::Record;
+use crate::outbox::{MESSAGE, OutboxSlot, SlotState};
+use crate::protocol::{ChannelName, Contract, ProgramRequest, Reply};
+use crate::ring::RingRecord;
 
 /// A sleep is at most so long, so that the end of the daemon is noticed.
 const LOOK: Duration = Duration::from_millis(50);
@@ -23,7 +23,7 @@ const SPINS: u32 = 100;
 #[derive(Debug)]
 pub struct Channel {
     inner: Arc<Inner>,
-    slot: Slot,
+    slot: OutboxSlot,
     number: u32,
     name: ChannelName,
     route: Vec<String>,
@@ -141,7 +141,7 @@ impl Channel {
             return Err(Error::Length);
         }
         self.check()?;
-        let record = Record { kind: MESSAGE, words: [self.number.into(), self.sent, 0] };
+        let record = RingRecord { kind: MESSAGE, words: [self.number.into(), self.sent, 0] };
         self.slept = self.inner.push(record, message).ok_or(Error::Excess)?;
         self.sent += 1;
         Ok(())
@@ -169,7 +169,7 @@ impl Channel {
         // A change by an administrator from here on, before or behind this one, is in the list again.
         self.follow();
         self.inner.forget_contract(self.number);
-        match self.inner.ask(Request::Change(self.number, contract))?.0 {
+        match self.inner.ask(ProgramRequest::Change(self.number, contract))?.0 {
             Reply::Done => {
                 self.contract = contract;
                 Ok(())
@@ -206,7 +206,7 @@ impl Channel {
     }
 
     fn end(&self) -> Result<(), Error> {
-        match self.inner.ask(Request::Close(self.number))?.0 {
+        match self.inner.ask(ProgramRequest::Close(self.number))?.0 {
             Reply::Done => Ok(()),
             other => Err(self.inner.unexpected(other)),
         }

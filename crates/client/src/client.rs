@@ -14,11 +14,13 @@ use crate::bell::Bell;
 use crate::channel::Channel;
 use crate::error::Error;
 use crate::listener::Listener;
-use crate::outbox::{self, Slot};
+use crate::outbox::{self, OutboxSlot};
 use crate::packed;
-use crate::protocol::{ChannelName, Contract, FromDaemon, LONGEST, NodeStatus, Reply, Request, VERSION};
-use crate::ring::{Producer, Record};
-use crate::socket::{self, Socket};
+use crate::protocol::{
+    ChannelName, Contract, FromDaemon, LONGEST, NodeStatus, ProgramRequest, Reply, VERSION,
+};
+use crate::ring::{RecordProducer, RingRecord};
+use crate::socket::{self, ProgramSocket};
 
 /// A connection to the local daemon. Clones share it; it ends with the last of them and of its
 /// channels and listeners, and then the daemon closes the channels of the program.
@@ -43,13 +45,13 @@ type Waiting = BTreeMap<u32, Sender<(Reply, Vec<OwnedFd>)>>;
 
 #[derive(Debug)]
 pub(crate) struct Inner {
-    socket: Socket,
+    socket: ProgramSocket,
     /// The requests without an answer.
     waiting: Mutex<Waiting>,
     next: AtomicU32,
     lost: AtomicBool,
     outbox: Arc<Memory>,
-    producer: Mutex<Producer>,
+    producer: Mutex<RecordProducer>,
     bell: Bell,
     events: Mutex<Receiver<Event>>,
     /// Contracts for which an administrator asked, by slot, and how many there were.
@@ -82,8 +84,9 @@ impl Client {
     pub fn connect_to(path: &Path) -> Result<Self, Error> {
         let of =
             |error: std::io::Error| std::io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-        let socket = Socket::connect(path).map_err(of)?;
-        let hello = postcard::to_stdvec(&(0_u32, Request::Hello(VERSION))).map_err(|_| Error::Garbled)?;
+        let socket = ProgramSocket::connect(path).map_err(of)?;
+        let hello =
+            postcard::to_stdvec(&(0_u32, ProgramRequest::Hello(VERSION))).map_err(|_| Error::Garbled)?;
         socket.send(&hello, &[])?;
         let mut buffer = Box::new([0; LONGEST]);
         let (length, files) = socket.receive(&mut buffer)?.ok_or(Error::Disconnected)?;
@@ -94,7 +97,7 @@ impl Client {
         };
         let [memory, bell] = <[OwnedFd; 2]>::try_from(files).map_err(|_| Error::Garbled)?;
         let outbox = Arc::new(Memory::map(&memory, outbox::BYTES)?);
-        let producer = Producer::new(&outbox, outbox::RING_AT, outbox::CAPACITY);
+        let producer = RecordProducer::new(&outbox, outbox::RING_AT, outbox::CAPACITY);
         let (tell, events) = channel();
         let inner = Arc::new(Inner {
             socket,
@@ -115,7 +118,7 @@ impl Client {
         let reader = inner.socket.as_fd().try_clone_to_owned()?;
         std::thread::Builder::new()
             .name("laxity-client".to_owned())
-            .spawn(move || read(&Socket::of(reader), &weak, &tell))?;
+            .spawn(move || read(&ProgramSocket::of(reader), &weak, &tell))?;
         Ok(Self(inner))
     }
 
@@ -139,7 +142,7 @@ impl Client {
     /// # Errors
     /// The name is taken at this node, or too long.
     pub fn listen(&self, name: &str) -> Result<Listener, Error> {
-        let (reply, files) = self.0.ask(Request::Listen(name.to_owned()))?;
+        let (reply, files) = self.0.ask(ProgramRequest::Listen(name.to_owned()))?;
         let Reply::Listening(port) = reply else { return Err(self.0.unexpected(reply)) };
         Listener::new(&self.0, port, files)
     }
@@ -149,7 +152,7 @@ impl Client {
     /// # Errors
     /// [`Error::Refused`] with the reason, if the network does not have what the contract needs.
     pub fn open(&self, to: &str, contract: Contract) -> Result<Channel, Error> {
-        let (reply, _) = self.0.ask(Request::Open { to: to.to_owned(), contract })?;
+        let (reply, _) = self.0.ask(ProgramRequest::Open { to: to.to_owned(), contract })?;
         match reply {
             Reply::Opened { slot, channel, route } => Channel::new(&self.0, slot, channel, route, contract),
             other => Err(self.0.unexpected(other)),
@@ -175,7 +178,7 @@ impl Client {
         (node, port): (u32, u32),
         payloads: impl IntoIterator<Item = &'a [u8]>,
     ) -> usize {
-        let record = Record { kind: outbox::DATAGRAM, words: [node.into(), port.into(), 0] };
+        let record = RingRecord { kind: outbox::DATAGRAM, words: [node.into(), port.into(), 0] };
         let most = self.0.datagram as usize + packed::FRONT;
         let mut pusher = self.0.pusher();
         let (mut bytes, mut pushed, mut packed) = (Vec::with_capacity(most), 0, 0);
@@ -201,7 +204,7 @@ impl Client {
     /// # Errors
     /// No node knows the name.
     pub fn resolve(&self, name: &str) -> Result<(u32, u32), Error> {
-        match self.0.ask(Request::Resolve(name.to_owned()))?.0 {
+        match self.0.ask(ProgramRequest::Resolve(name.to_owned()))?.0 {
             Reply::Resolved(node, port) => Ok((node, port)),
             other => Err(self.0.unexpected(other)),
         }
@@ -215,7 +218,7 @@ impl Client {
         let mut whole: Option<NodeStatus> = None;
         loop {
             let from = whole.as_ref().map_or(0, |status| status.rows.len() as u32);
-            let Reply::Status(part) = self.0.ask(Request::Status(from))?.0 else {
+            let Reply::Status(part) = self.0.ask(ProgramRequest::Status(from))?.0 else {
                 return Err(Error::Garbled);
             };
             let done = part.rows.is_empty() || from as usize + part.rows.len() >= part.channels as usize;
@@ -234,7 +237,7 @@ impl Client {
     /// # Errors
     /// The channel does not begin at this node, or the user may not.
     pub fn delete(&self, channel: ChannelName) -> Result<(), Error> {
-        match self.0.ask(Request::Delete(channel))?.0 {
+        match self.0.ask(ProgramRequest::Delete(channel))?.0 {
             Reply::Done => Ok(()),
             other => Err(self.0.unexpected(other)),
         }
@@ -246,7 +249,7 @@ impl Client {
     /// # Errors
     /// [`Error::Refused`]; the channel does not begin at this node, or the user may not.
     pub fn renegotiate(&self, channel: ChannelName, contract: Contract) -> Result<(), Error> {
-        match self.0.ask(Request::Renegotiate(channel, contract))?.0 {
+        match self.0.ask(ProgramRequest::Renegotiate(channel, contract))?.0 {
             Reply::Done => Ok(()),
             other => Err(self.0.unexpected(other)),
         }
@@ -260,7 +263,7 @@ impl Client {
 
 impl Inner {
     /// Sends a request, and waits for its answer.
-    pub(crate) fn ask(&self, request: Request) -> Result<(Reply, Vec<OwnedFd>), Error> {
+    pub(crate) fn ask(&self, request: ProgramRequest) -> Result<(Reply, Vec<OwnedFd>), Error> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let bytes = postcard::to_stdvec(&(number, request)).map_err(|_| Error::Garbled)?;
         let (send, answer) = channel();
@@ -282,7 +285,7 @@ impl Inner {
     }
 
     /// Puts a record into the outbox; `None` if it is full. Whether the daemon slept.
-    pub(crate) fn push(&self, record: Record, payload: &[u8]) -> Option<bool> {
+    pub(crate) fn push(&self, record: RingRecord, payload: &[u8]) -> Option<bool> {
         let mut pusher = self.pusher();
         let pushed = pusher.push(record, payload);
         let slept = pusher.ring();
@@ -308,8 +311,8 @@ impl Inner {
         guard(&self.contracts).remove(&slot);
     }
 
-    pub(crate) fn slot(&self, number: u32) -> Result<Slot, Error> {
-        Slot::of(&self.outbox, number).ok_or(Error::Garbled)
+    pub(crate) fn slot(&self, number: u32) -> Result<OutboxSlot, Error> {
+        OutboxSlot::of(&self.outbox, number).ok_or(Error::Garbled)
     }
 
     pub(crate) fn is_lost(&self) -> bool {
@@ -319,12 +322,12 @@ impl Inner {
 
 /// Puts records into the outbox, and rings once for all of them.
 struct Pusher<'a> {
-    producer: MutexGuard<'a, Producer>,
+    producer: MutexGuard<'a, RecordProducer>,
     bell: &'a Bell,
 }
 
 impl Pusher<'_> {
-    fn push(&mut self, record: Record, payload: &[u8]) -> bool {
+    fn push(&mut self, record: RingRecord, payload: &[u8]) -> bool {
         self.producer.push(record, payload)
     }
 
@@ -348,7 +351,7 @@ impl Drop for Inner {
 }
 
 /// Reads the datagrams of the daemon until its end or that of the program's last handle.
-fn read(socket: &Socket, inner: &std::sync::Weak<Inner>, tell: &Sender<Event>) {
+fn read(socket: &ProgramSocket, inner: &std::sync::Weak<Inner>, tell: &Sender<Event>) {
     let mut buffer = Box::new([0; LONGEST]);
     while let Ok(Some((length, files))) = socket.receive(&mut buffer) {
         let Some(inner) = inner.upgrade() else { return };

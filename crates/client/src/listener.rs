@@ -11,8 +11,8 @@ use crate::bell::{Bell, arm};
 use crate::client::Inner;
 use crate::error::Error;
 use crate::packed::Packed;
-use crate::protocol::{ChannelName, Request};
-use crate::ring::{self, Consumer};
+use crate::protocol::{ChannelName, ProgramRequest};
+use crate::ring::{self, RecordConsumer};
 
 /// Bytes of the ring of a listener.
 pub const CAPACITY: usize = 1 << 20;
@@ -41,7 +41,7 @@ pub struct Message {
 pub struct Listener {
     inner: Arc<Inner>,
     port: u32,
-    consumer: Consumer,
+    consumer: RecordConsumer,
     bell: Bell,
     /// Datagrams of the last packet.
     packed: Packed,
@@ -51,7 +51,7 @@ impl Listener {
     pub(crate) fn new(inner: &Arc<Inner>, port: u32, files: Vec<OwnedFd>) -> Result<Self, Error> {
         let [memory, bell] = <[OwnedFd; 2]>::try_from(files).map_err(|_| Error::Garbled)?;
         let memory = Arc::new(Memory::map(&memory, ring::bytes(CAPACITY))?);
-        let consumer = Consumer::new(&memory, 0, CAPACITY);
+        let consumer = RecordConsumer::new(&memory, 0, CAPACITY);
         Ok(Self { inner: inner.clone(), port, consumer, bell: Bell::of(bell), packed: Packed::default() })
     }
 
@@ -144,7 +144,7 @@ impl AsFd for Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if !self.inner.is_lost() {
-            let _ = self.inner.ask(Request::Unlisten(self.port));
+            let _ = self.inner.ask(ProgramRequest::Unlisten(self.port));
         }
     }
 }

@@ -38,12 +38,12 @@ pub enum SlotState {
 
 /// A slot.
 #[derive(Debug, Clone)]
-pub struct Slot {
+pub struct OutboxSlot {
     memory: Arc<Memory>,
     at: usize,
 }
 
-impl Slot {
+impl OutboxSlot {
     /// Slot number `number`; `None` if there is no such slot.
     pub fn of(memory: &Arc<Memory>, number: u32) -> Option<Self> {
         let at = number as usize * SLOT;

@@ -130,7 +130,7 @@ fn in_us(ns: u64) -> String {
 
 /// A request of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Request {
+pub enum ProgramRequest {
     /// The first request: the version of the protocol.
     Hello(u32),
     /// Registers the program as the receiver `name`.
@@ -260,7 +260,7 @@ pub struct Row {
 ///
 /// Both have channels, bandwidth in bytes per second, buffers, and the processor in millionths.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Share {
+pub struct QuotaShare {
     /// A tenant by its name, or a user by number.
     pub owner: String,
     /// The sums over its channels.
@@ -289,7 +289,7 @@ pub struct NodeStatus {
     /// The time of the processor that the node file states for a packet, in nanoseconds.
     pub packet_ns: u64,
     /// Owners with channels, 64 at most.
-    pub owners: Vec<Share>,
+    pub owners: Vec<QuotaShare>,
     /// Receivers that are known: name and node.
     pub names: Vec<(String, String)>,
     /// Counters by name.

@@ -31,7 +31,7 @@ pub struct Garbled;
 
 /// The front of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Record {
+pub struct RingRecord {
     /// Its kind.
     pub kind: u32,
     /// Three words.
@@ -68,21 +68,21 @@ impl Place {
 
 /// The writing side.
 #[derive(Debug)]
-pub struct Producer {
+pub struct RecordProducer {
     place: Place,
     head: u64,
     /// The tail as it was last seen.
     tail: u64,
 }
 
-impl Producer {
+impl RecordProducer {
     /// The producer of an empty ring in `memory`.
     pub fn new(memory: &Arc<Memory>, at: usize, capacity: usize) -> Self {
         Self { place: Place::new(memory, at, capacity), head: 0, tail: 0 }
     }
 
     /// Writes a record; false if it does not fit now.
-    pub fn push(&mut self, record: Record, payload: &[u8]) -> bool {
+    pub fn push(&mut self, record: RingRecord, payload: &[u8]) -> bool {
         let length = 8 * WORDS + payload.len().next_multiple_of(8);
         if !self.has_room(length) {
             return false;
@@ -122,14 +122,14 @@ impl Producer {
 
 /// The reading side.
 #[derive(Debug)]
-pub struct Consumer {
+pub struct RecordConsumer {
     place: Place,
     tail: u64,
     /// The head as it was last seen.
     head: u64,
 }
 
-impl Consumer {
+impl RecordConsumer {
     /// The consumer of an empty ring in `memory`.
     pub fn new(memory: &Arc<Memory>, at: usize, capacity: usize) -> Self {
         Self { place: Place::new(memory, at, capacity), tail: 0, head: 0 }
@@ -139,7 +139,7 @@ impl Consumer {
     ///
     /// # Errors
     /// The producer does not follow the protocol.
-    pub fn pop(&mut self, payload: &mut Vec<u8>) -> Result<Option<Record>, Garbled> {
+    pub fn pop(&mut self, payload: &mut Vec<u8>) -> Result<Option<RingRecord>, Garbled> {
         if self.is_empty() {
             return Ok(None);
         }
@@ -149,7 +149,7 @@ impl Consumer {
         let word =
             |n: usize| place.memory.word64(place.offset(self.tail + 8 * n as u64)).load(Ordering::Relaxed);
         let front = word(0);
-        let record = Record { kind: (front >> 32) as u32, words: [word(1), word(2), word(3)] };
+        let record = RingRecord { kind: (front >> 32) as u32, words: [word(1), word(2), word(3)] };
         let length = front as u32 as usize;
         let whole = 8 * WORDS as u64 + (length as u64).next_multiple_of(8);
         if whole > used {
@@ -188,10 +188,10 @@ mod tests {
 
     const CAPACITY: usize = 256;
 
-    fn ring() -> (Arc<Memory>, Producer, Consumer) {
+    fn ring() -> (Arc<Memory>, RecordProducer, RecordConsumer) {
         let (memory, _file) = Memory::create("test", bytes(CAPACITY)).unwrap();
         let memory = Arc::new(memory);
-        let ends = (Producer::new(&memory, 0, CAPACITY), Consumer::new(&memory, 0, CAPACITY));
+        let ends = (RecordProducer::new(&memory, 0, CAPACITY), RecordConsumer::new(&memory, 0, CAPACITY));
         (memory, ends.0, ends.1)
     }
 
@@ -202,7 +202,7 @@ mod tests {
             let (_memory, mut producer, mut consumer) = ring();
             let (mut model, mut payload) = (std::collections::VecDeque::new(), Vec::new());
             for (number, (writes, bytes)) in steps.into_iter().enumerate() {
-                let record = Record { kind: number as u32, words: [1, number as u64, 3] };
+                let record = RingRecord { kind: number as u32, words: [1, number as u64, 3] };
                 if writes {
                     if producer.push(record, &bytes) {
                         model.push_back((record, bytes));
@@ -244,7 +244,7 @@ mod tests {
         let (memory, mut producer, _consumer) = ring();
         memory.word64(TAIL).store(1 << 40, Ordering::Relaxed);
         // The producer uses the tail that it has seen until it needs room.
-        while producer.push(Record::default(), &[0; 32]) {}
-        assert!(!producer.push(Record::default(), &[0; 32]));
+        while producer.push(RingRecord::default(), &[0; 32]) {}
+        assert!(!producer.push(RingRecord::default(), &[0; 32]));
     }
 }

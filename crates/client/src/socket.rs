@@ -23,7 +23,7 @@ const FILES: usize = 2;
 
 /// A connection, or a listener.
 #[derive(Debug)]
-pub struct Socket(OwnedFd);
+pub struct ProgramSocket(OwnedFd);
 
 /// User, group and process at the other end, from the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct Peer {
     pub pid: i32,
 }
 
-impl Socket {
+impl ProgramSocket {
     /// A socket of this process.
     pub fn of(file: OwnedFd) -> Self {
         Self(file)
@@ -141,13 +141,13 @@ impl Socket {
     }
 }
 
-impl AsFd for Socket {
+impl AsFd for ProgramSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-impl AsRawFd for Socket {
+impl AsRawFd for ProgramSocket {
     fn as_raw_fd(&self) -> RawFd {
         self.0.as_raw_fd()
     }

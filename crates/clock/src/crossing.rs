@@ -51,7 +51,7 @@ use crate::drift::Tolerance;
 
 /// One node of a route and the link behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hop {
+pub struct CrossingHop {
     /// `d_k`: from the logical arrival until the message has left the node, by the node's clock.
     pub delay: Span,
     /// Least true time on the link, `x_min`.
@@ -88,7 +88,7 @@ impl Crossing {
     ///
     /// For deadlines: `(d + x + h)/(1 − ρ) − d − x`, since the induction counts in the reference's
     /// time.
-    pub fn hop_term(self, hop: &Hop, clocks: Quality) -> Span {
+    pub fn hop_term(self, hop: &CrossingHop, clocks: Quality) -> Span {
         let nominal = hop.delay + hop.most_transit;
         let most = match self {
             Crossing::Arrivals | Crossing::Remaining => {
@@ -109,8 +109,8 @@ impl Crossing {
     }
 
     /// Bound on the true time from `T_0` to the arrival behind the last of `hops`.
-    pub fn delay(self, hops: &[Hop], clocks: Quality) -> Span {
-        let of_hop = |hop: &Hop| hop.delay + hop.most_transit + self.hop_term(hop, clocks);
+    pub fn delay(self, hops: &[CrossingHop], clocks: Quality) -> Span {
+        let of_hop = |hop: &CrossingHop| hop.delay + hop.most_transit + self.hop_term(hop, clocks);
         hops.iter().map(of_hop).sum::<Span>() + self.route_term(clocks)
     }
 
@@ -119,12 +119,12 @@ impl Crossing {
     /// Arrivals: each hop adds its whole delay. Remaining time: each hop but the last adds
     /// rounding, drift and the link's variation. Deadlines: both ends of the route add 2ε, and the
     /// last hop its delay.
-    pub fn jitter(self, hops: &[Hop], clocks: Quality) -> Span {
+    pub fn jitter(self, hops: &[CrossingHop], clocks: Quality) -> Span {
         let Some((last, before)) = hops.split_last() else { return Span::ZERO };
         let least = match self {
             Crossing::Arrivals => hops.iter().map(|hop| hop.least_transit.saturating_sub(clocks.grain)).sum(),
             Crossing::Remaining => {
-                let held = |hop: &Hop| {
+                let held = |hop: &CrossingHop| {
                     (clocks.drift.shortest_true(hop.delay) + hop.least_transit)
                         .saturating_sub(clocks.drift.longest_true(clocks.grain))
                 };
@@ -157,7 +157,7 @@ impl Crossing {
 
     /// `J_k` at the node behind `hops`, in the reference's time; zero where a regulator restores
     /// the contract.
-    pub fn release_jitter(self, hops: &[Hop], clocks: Quality) -> Span {
+    pub fn release_jitter(self, hops: &[CrossingHop], clocks: Quality) -> Span {
         match self {
             Crossing::Arrivals | Crossing::Remaining => Span::ZERO,
             Crossing::Deadline { error } => {
@@ -168,7 +168,7 @@ impl Crossing {
 }
 
 /// `h = (1 + ρ')(d + g) − d + ρ x_max`.
-fn late_in_reference(hop: &Hop, clocks: Quality) -> Span {
+fn late_in_reference(hop: &CrossingHop, clocks: Quality) -> Span {
     let relative = clocks.drift.seen_by(clocks.drift);
     relative.longest_shown(hop.delay + clocks.grain) - hop.delay + clocks.drift.share(hop.most_transit)
 }
@@ -182,8 +182,8 @@ mod tests {
         Quality { drift: Tolerance::of(Drift::from_ppb(ppm * 1000).unwrap()), grain: Span::from_us(2) }
     }
 
-    fn hop(delay: Span, variation: Span) -> Hop {
-        Hop { delay, least_transit: Span::from_us(10), most_transit: Span::from_us(10) + variation }
+    fn hop(delay: Span, variation: Span) -> CrossingHop {
+        CrossingHop { delay, least_transit: Span::from_us(10), most_transit: Span::from_us(10) + variation }
     }
 
     /// d = 40 ms, g = 2 us, ρ = 100 ppm, ε = 1 ms. Regulated: (40.002 ms)/0.9999 − 40 ms = 6.0006

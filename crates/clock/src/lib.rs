@@ -20,11 +20,11 @@ mod round_trip;
 mod shift;
 mod synchroniser;
 
-pub use crossing::{Crossing, Hop, Quality};
+pub use crossing::{Crossing, CrossingHop, Quality};
 pub use drift::{Drift, DriftError, Tolerance};
-pub use message::{MESSAGE_LEN, Message, MessageError};
+pub use message::{ClockMessage, MESSAGE_LEN, MessageError};
 pub use node_clock::{ClockError, NodeClock};
 pub use responder::Responder;
 pub use round_trip::{Interval, Known, RoundTrip};
 pub use shift::Shift;
-pub use synchroniser::{Counts, Outcome, Policy, Shown, Synchroniser};
+pub use synchroniser::{Shown, Synchroniser, SynchroniserCounts, SynchroniserOutcome, SynchroniserPolicy};

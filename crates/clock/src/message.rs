@@ -25,7 +25,7 @@ const REPLY: u8 = 2;
 
 /// A message of clock synchronisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Message {
+pub enum ClockMessage {
     /// A node asks the reference for its time.
     Request {
         /// Number that the reply repeats.
@@ -74,12 +74,12 @@ impl fmt::Display for MessageError {
 
 impl std::error::Error for MessageError {}
 
-impl Message {
+impl ClockMessage {
     /// The message as bytes.
     pub fn encode(&self) -> [u8; MESSAGE_LEN] {
         let (kind, number, received, answered) = match *self {
-            Message::Request { number } => (REQUEST, number, Time::ZERO, Time::ZERO),
-            Message::Reply { number, received, answered } => (REPLY, number, received, answered),
+            ClockMessage::Request { number } => (REQUEST, number, Time::ZERO, Time::ZERO),
+            ClockMessage::Reply { number, received, answered } => (REPLY, number, received, answered),
         };
         let mut out = [0; MESSAGE_LEN];
         out[..2].copy_from_slice(&MAGIC);
@@ -111,9 +111,9 @@ impl Message {
         }
         match bytes[3] {
             REQUEST if received != Time::ZERO || answered != Time::ZERO => Err(MessageError::Reserved),
-            REQUEST => Ok(Message::Request { number }),
+            REQUEST => Ok(ClockMessage::Request { number }),
             REPLY if answered < received => Err(MessageError::Order),
-            REPLY => Ok(Message::Reply { number, received, answered }),
+            REPLY => Ok(ClockMessage::Reply { number, received, answered }),
             kind => Err(MessageError::Kind(kind)),
         }
     }
@@ -126,24 +126,25 @@ mod tests {
 
     #[test]
     fn a_message_is_these_bytes() {
-        let request = Message::Request { number: 0x0102 }.encode();
+        let request = ClockMessage::Request { number: 0x0102 }.encode();
         assert_eq!(request[..16], [b'L', b'C', 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2]);
         assert_eq!(request[16..], [0; 16]);
-        let reply = Message::Reply { number: 3, received: Time::from_ps(256), answered: Time::from_ps(258) };
+        let reply =
+            ClockMessage::Reply { number: 3, received: Time::from_ps(256), answered: Time::from_ps(258) };
         assert_eq!(reply.encode()[15..], [3, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 2]);
     }
 
     #[test]
     fn each_fault_has_its_error() {
-        let reply =
-            Message::Reply { number: 3, received: Time::from_ps(7), answered: Time::from_ps(7) }.encode();
+        let reply = ClockMessage::Reply { number: 3, received: Time::from_ps(7), answered: Time::from_ps(7) }
+            .encode();
         let after = |at: usize, byte: u8| {
             let mut bytes = reply;
             bytes[at] = byte;
-            Message::decode(&bytes)
+            ClockMessage::decode(&bytes)
         };
-        assert_eq!(Message::decode(&reply[1..]), Err(MessageError::Length));
-        assert_eq!(Message::decode(&[&reply[..], &[0]].concat()), Err(MessageError::Length));
+        assert_eq!(ClockMessage::decode(&reply[1..]), Err(MessageError::Length));
+        assert_eq!(ClockMessage::decode(&[&reply[..], &[0]].concat()), Err(MessageError::Length));
         assert_eq!(after(1, b'X'), Err(MessageError::Magic));
         assert_eq!(after(2, 9), Err(MessageError::Version(9)));
         assert_eq!(after(3, 0), Err(MessageError::Kind(0)));
@@ -160,15 +161,15 @@ mod tests {
         #[test]
         fn decoded_bytes_are_encoded_again(kind in 0u8..4, rest in any::<[u64; 3]>(), damage in any::<(usize, u8)>(), harmed in any::<bool>()) {
             let message = match kind {
-                0 => Message::Request { number: rest[0] },
-                _ => Message::Reply { number: rest[0], received: Time::from_ps(rest[1].min(rest[2])), answered: Time::from_ps(rest[1].max(rest[2])) },
+                0 => ClockMessage::Request { number: rest[0] },
+                _ => ClockMessage::Reply { number: rest[0], received: Time::from_ps(rest[1].min(rest[2])), answered: Time::from_ps(rest[1].max(rest[2])) },
             };
             let mut bytes = message.encode();
-            prop_assert_eq!(Message::decode(&bytes), Ok(message));
+            prop_assert_eq!(ClockMessage::decode(&bytes), Ok(message));
             if harmed {
                 bytes[damage.0 % MESSAGE_LEN] = damage.1;
             }
-            if let Ok(message) = Message::decode(&bytes) {
+            if let Ok(message) = ClockMessage::decode(&bytes) {
                 prop_assert_eq!(message.encode(), bytes);
             }
         }

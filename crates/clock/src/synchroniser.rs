@@ -47,13 +47,13 @@
 use laxity_units::{Span, Time};
 
 use crate::drift::{Tolerance, UNIT};
-use crate::message::Message;
+use crate::message::ClockMessage;
 use crate::round_trip::{Interval, Known, RoundTrip};
 use crate::shift::Shift;
 
 /// When a node asks, and which answers it adopts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Policy {
+pub struct SynchroniserPolicy {
     /// Largest error of a round trip that is adopted.
     pub accept: Span,
     /// From a success to the next request, by the own clock.
@@ -77,12 +77,12 @@ pub struct Shown {
 
 /// The effect of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum SynchroniserOutcome {
     /// No reply to the request that is outstanding, but a request, a duplicate or an old reply.
     Ignored,
     /// The readings contradict each other or the known facts.
     Contradictory,
-    /// The round trip was too long: its error is above [`Policy::accept`].
+    /// The round trip was too long: its error is above [`SynchroniserPolicy::accept`].
     TooLong(Span),
     /// The round trip was adopted.
     Adopted {
@@ -96,7 +96,7 @@ pub enum Outcome {
 
 /// Counters of a node's synchronisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
+pub struct SynchroniserCounts {
     /// Requests sent.
     pub requests: u64,
     /// Requests without a reply in time.
@@ -121,14 +121,14 @@ pub struct Counts {
 #[derive(Debug, Clone)]
 pub struct Synchroniser {
     known: Known,
-    policy: Policy,
+    policy: SynchroniserPolicy,
     /// The latest reading.
     last: Time,
     exchange: Exchange,
     next_number: u64,
     adopted: Option<Interval>,
     shown: Option<Line>,
-    counts: Counts,
+    counts: SynchroniserCounts,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -163,8 +163,8 @@ impl Synchroniser {
     /// `first_number`.
     ///
     /// A first number that others cannot guess keeps forged replies out where the channel does not
-    /// authenticate. Panics if [`Policy::retry`] is zero.
-    pub fn new(known: Known, policy: Policy, start: Time, first_number: u64) -> Self {
+    /// authenticate. Panics if [`SynchroniserPolicy::retry`] is zero.
+    pub fn new(known: Known, policy: SynchroniserPolicy, start: Time, first_number: u64) -> Self {
         assert!(!policy.retry.is_zero(), "a node waits between two requests");
         Self {
             known,
@@ -174,12 +174,12 @@ impl Synchroniser {
             next_number: first_number,
             adopted: None,
             shown: None,
-            counts: Counts::default(),
+            counts: SynchroniserCounts::default(),
         }
     }
 
     /// The request to send now, if one is due.
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Message> {
+    pub fn poll_transmit(&mut self, now: Time) -> Option<ClockMessage> {
         self.observe(now);
         let Exchange::Idle { at } = self.exchange else { return None };
         if now < at {
@@ -189,7 +189,7 @@ impl Synchroniser {
         self.next_number = number.wrapping_add(1);
         self.exchange = Exchange::Waiting { number, sent: now };
         self.counts.requests += 1;
-        Some(Message::Request { number })
+        Some(ClockMessage::Request { number })
     }
 
     /// The reading at which [`handle_timeout`](Self::handle_timeout) and then
@@ -213,33 +213,35 @@ impl Synchroniser {
     }
 
     /// Takes a message that arrived when the own clock showed `now`.
-    pub fn handle(&mut self, now: Time, message: Message) -> Outcome {
+    pub fn handle(&mut self, now: Time, message: ClockMessage) -> SynchroniserOutcome {
         self.observe(now);
-        let (Message::Reply { number, received, answered }, Exchange::Waiting { number: expected, sent }) =
-            (message, self.exchange)
+        let (
+            ClockMessage::Reply { number, received, answered },
+            Exchange::Waiting { number: expected, sent },
+        ) = (message, self.exchange)
         else {
             self.counts.ignored += 1;
-            return Outcome::Ignored;
+            return SynchroniserOutcome::Ignored;
         };
         if number != expected {
             self.counts.ignored += 1;
-            return Outcome::Ignored;
+            return SynchroniserOutcome::Ignored;
         }
         self.exchange = Exchange::Idle { at: sent.saturating_add(self.policy.retry) };
         let trip = RoundTrip { sent, received, answered, returned: now };
         let Some(interval) = self.known.interval(&trip) else {
             self.counts.contradictory += 1;
-            return Outcome::Contradictory;
+            return SynchroniserOutcome::Contradictory;
         };
         let error = self.known.aged(&interval, now).error();
         if error > self.policy.accept {
             self.counts.too_long += 1;
-            return Outcome::TooLong(error);
+            return SynchroniserOutcome::TooLong(error);
         }
         let step = self.adopt(now, interval);
         let pause = if step.is_some() { Span::ZERO } else { self.policy.period };
         self.exchange = Exchange::Idle { at: now.saturating_add(pause) };
-        Outcome::Adopted { error, step }
+        SynchroniserOutcome::Adopted { error, step }
     }
 
     /// The synchronised time when the own clock shows `now`; `None` before the first success.
@@ -251,7 +253,7 @@ impl Synchroniser {
     }
 
     /// The counters.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> SynchroniserCounts {
         self.counts
     }
 
@@ -267,7 +269,7 @@ impl Synchroniser {
     /// `None` if a correction of `2 accept + ρ' pause` lasts longer than a period. A correction that
     /// does not is faster than ρ'. The caller calls at the readings of
     /// [`poll_timeout`](Self::poll_timeout).
-    pub fn steady_error(known: &Known, policy: &Policy, failures: u64) -> Option<Span> {
+    pub fn steady_error(known: &Known, policy: &SynchroniserPolicy, failures: u64) -> Option<Span> {
         let grain = known.own_grain;
         let pause = policy.period + grain + (policy.retry + grain).saturating_mul(failures + 1);
         let aged = policy.accept + known.aging(pause);

@@ -2,7 +2,7 @@
 //!
 //! `time cargo run --release -p laxity-curves --example large [FLOWS [SWITCHES]]`
 
-use laxity_curves::{Bucket, Effort, Flow, Network, Server, bounds};
+use laxity_curves::{Bucket, Effort, Flow, QueueNetwork, Server, bounds};
 use laxity_units::{Bytes, Rate, Span};
 
 fn main() {
@@ -47,7 +47,7 @@ fn main() {
         Flow { path, level: 0, source, jitter: Span::ZERO, entry: None, shortest: size, longest: size }
     };
     let flows: Vec<Flow> = (0..flows).map(flow).collect();
-    let network = Network::new(vec![link; 22 * switches], flows).expect("a network");
+    let network = QueueNetwork::new(vec![link; 22 * switches], flows).expect("a network");
     let bounds = bounds(&network, Effort::default());
     let longest = bounds.iter().flatten().map(|bound| bound.delay).max();
     let bounded = bounds.iter().flatten().count();

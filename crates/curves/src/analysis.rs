@@ -2,14 +2,14 @@
 
 use laxity_units::Span;
 
-use crate::network::Network;
+use crate::network::QueueNetwork;
 use crate::total::Total;
 use crate::tree::{Shares, Tree};
 use crate::{program, separate};
 
 /// The analysis that gives a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
+pub enum AnalysisMethod {
     /// Total flow analysis with line shaping and packetisers.
     Total,
     /// Separate flow analysis.
@@ -20,12 +20,12 @@ pub enum Method {
 
 /// A proved upper bound on the delay of a flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bound {
+pub struct FlowBound {
     /// From the arrival of a frame at its first server until its last bit has arrived behind the
     /// last one; rounded up to picoseconds.
     pub delay: Span,
     /// The analysis with the least bound.
-    pub method: Method,
+    pub method: AnalysisMethod,
     /// By hop: bound from the arrival at the first server until the last bit has arrived behind
     /// the server of the hop. The last one is `delay`.
     pub passed: Vec<Span>,
@@ -56,17 +56,17 @@ impl Default for Effort {
 /// Bounds of all flows of `network`, `None` where no analysis has a bound.
 ///
 /// Each analysis is valid by itself, so the least counts.
-pub fn bounds(network: &Network, effort: Effort) -> Vec<Option<Bound>> {
+pub fn bounds(network: &QueueNetwork, effort: Effort) -> Vec<Option<FlowBound>> {
     bounds_where(network, effort, |_, _| true).into_iter().map(Result::ok).collect()
 }
 
 /// The same, with total flow analysis alone for each flow that is not `wanted`, by its index and its
 /// bound from that; in place of a bound the place on the path of the first server without one.
 pub fn bounds_where(
-    network: &Network,
+    network: &QueueNetwork,
     effort: Effort,
     wanted: impl Fn(usize, Span) -> bool,
-) -> Vec<Result<Bound, usize>> {
+) -> Vec<Result<FlowBound, usize>> {
     let total = Total::of(network);
     let mut shares = Shares::new(network, &total);
     (0..network.flows.len()).map(|flow| bound(&mut shares, flow, effort, &wanted)).collect()
@@ -77,7 +77,7 @@ fn bound(
     flow: usize,
     effort: Effort,
     wanted: &impl Fn(usize, Span) -> bool,
-) -> Result<Bound, usize> {
+) -> Result<FlowBound, usize> {
     let (network, total) = (shares.network, shares.total);
     let path = &network.flows[flow].path;
     if total.valid[flow] < path.len() {
@@ -89,14 +89,14 @@ fn bound(
         let before = passed.last().copied().unwrap_or(Span::ZERO);
         passed.push(before.saturating_add(*delay).saturating_add(*propagation));
     }
-    let mut least = (passed.last().copied().unwrap_or_default(), Method::Total);
+    let mut least = (passed.last().copied().unwrap_or_default(), AnalysisMethod::Total);
     if path.len() > 1 && wanted(flow, least.0) {
         let within = |most: usize| network.flows.len() <= most;
         let separate = if within(effort.flows) { separate::bound(shares, flow) } else { None };
         let tree = if within(effort.programs) { Tree::of(shares, flow, effort.servers) } else { None };
         let program = tree.and_then(|tree| program::bound(&tree));
         let further = propagation.iter().fold(Span::ZERO, |sum, &one| sum.saturating_add(one));
-        for (delay, method) in [(separate, Method::Separate), (program, Method::Program)] {
+        for (delay, method) in [(separate, AnalysisMethod::Separate), (program, AnalysisMethod::Program)] {
             let delay = delay.map(|delay| delay.saturating_add(further));
             least = delay.map_or(least, |delay| if delay < least.0 { (delay, method) } else { least });
         }
@@ -105,5 +105,5 @@ fn bound(
     // A frame has passed each server when it has passed the last.
     passed.iter_mut().for_each(|passed| *passed = delay.min(*passed));
     let (stays, jitter) = (total.delay[flow].clone(), total.jitter[flow].clone());
-    Ok(Bound { delay, method, passed, stays, jitter })
+    Ok(FlowBound { delay, method, passed, stays, jitter })
 }

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use laxity_units::Span;
 
 use crate::arrival::picobits;
-use crate::network::{Network, Server, Visit};
+use crate::network::{QueueNetwork, Server, Visit};
 use crate::total::{Total, longest};
 
 /// A level with cyclic queueing.
@@ -44,7 +44,7 @@ impl Server {
 
 impl Total {
     /// Bounds of the cyclic levels at `server`, which are its highest; whether one grew.
-    pub(crate) fn turn(&mut self, network: &Network, server: usize) -> bool {
+    pub(crate) fn turn(&mut self, network: &QueueNetwork, server: usize) -> bool {
         let (spec, visits) = (&network.servers[server], &network.visits[server]);
         let (mut changed, mut start, mut load, mut fits) = (false, 0, 0_u128, true);
         for own in visits.chunk_by(|one, other| one.level == other.level) {
@@ -88,7 +88,7 @@ impl Total {
     }
 
     /// How the flow of `visit` arrives at a cyclic level.
-    fn entry(&self, network: &Network, cyclic: &Cyclic, visit: &Visit) -> Entry {
+    fn entry(&self, network: &QueueNetwork, cyclic: &Cyclic, visit: &Visit) -> Entry {
         let in_step = || {
             let hop = visit.hop.checked_sub(1)?;
             let before = network.flows[visit.flow].path[hop];
@@ -120,7 +120,7 @@ pub(crate) type Sends = Vec<BTreeMap<u8, Span>>;
 mod tests {
     use laxity_units::{Bytes, Rate};
 
-    use crate::{Bucket, Cyclic, Effort, Flow, Network, Server, bounds};
+    use crate::{Bucket, Cyclic, Effort, Flow, QueueNetwork, Server, bounds};
 
     use super::*;
 
@@ -145,7 +145,7 @@ mod tests {
         let path = vec![0, 1, 2];
         let flow =
             Flow { path, level: 0, source, jitter: Span::ZERO, entry: None, shortest: size, longest: size };
-        let network = Network::new(vec![server; 3], vec![flow]).expect("a network");
+        let network = QueueNetwork::new(vec![server; 3], vec![flow]).expect("a network");
         let bound = bounds(&network, Effort::default()).remove(0)?;
         Some(bound.passed.iter().map(|span| span.as_ps() / 1_000_000).collect())
     }

@@ -2,7 +2,7 @@
 //!
 //! The other proofs of the workspace need stations that hold early messages. An unmanaged switch
 //! does not: its queues are FIFO, so a burst grows from hop to hop. This crate bounds the delay of
-//! flows over a whole network of such queues. Three analyses compete ([`Method`]), and the least
+//! flows over a whole network of such queues. Three analyses compete ([`AnalysisMethod`]), and the least
 //! bound counts, flow by flow:
 //!
 //! | module | analysis | tight where |
@@ -32,8 +32,8 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
-pub use analysis::{Bound, Effort, Method, bounds, bounds_where};
+pub use analysis::{AnalysisMethod, Effort, FlowBound, bounds, bounds_where};
 pub use arrival::Bucket;
 pub use cyclic::Cyclic;
 pub use gates::Gates;
-pub use network::{Flow, Invalid, Network, Server};
+pub use network::{Flow, Invalid, QueueNetwork, Server};

@@ -110,14 +110,14 @@ pub(crate) struct Visit {
 
 /// Servers and flows, checked.
 #[derive(Debug, Clone)]
-pub struct Network {
+pub struct QueueNetwork {
     pub(crate) servers: Vec<Server>,
     pub(crate) flows: Vec<Flow>,
     /// Visits at each server, by level and by the server before.
     pub(crate) visits: Vec<Vec<Visit>>,
 }
 
-impl Network {
+impl QueueNetwork {
     /// A network of `servers` with `flows`.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use laxity_units::{Bytes, Rate, Span};
 
-use crate::{Bound, Bucket, Effort, Flow, Invalid, Method, Network, Server, bounds};
+use crate::{AnalysisMethod, Bucket, Effort, Flow, FlowBound, Invalid, QueueNetwork, Server, bounds};
 
 const LINK: Server = Server {
     rate: Rate::from_bits_per_sec(100_000_000),
@@ -24,13 +24,13 @@ fn flow(path: &[usize], level: u8, size: u64, interval: u64) -> Flow {
     Flow { path, level, source, jitter: Span::ZERO, entry: None, shortest: size, longest: size }
 }
 
-fn of(servers: Vec<Server>, flows: Vec<Flow>) -> Vec<Option<Bound>> {
-    bounds(&Network::new(servers, flows).expect("a network"), Effort::default())
+fn of(servers: Vec<Server>, flows: Vec<Flow>) -> Vec<Option<FlowBound>> {
+    bounds(&QueueNetwork::new(servers, flows).expect("a network"), Effort::default())
 }
 
 /// The delays in us, without the few picoseconds of rounding.
-fn us(bounds: &[Option<Bound>]) -> Vec<f64> {
-    let delay = |bound: &Option<Bound>| bound.as_ref().expect("a bound").delay.as_ps();
+fn us(bounds: &[Option<FlowBound>]) -> Vec<f64> {
+    let delay = |bound: &Option<FlowBound>| bound.as_ref().expect("a bound").delay.as_ps();
     bounds.iter().map(|bound| (delay(bound) / 1000) as f64 / 1000.0).collect()
 }
 
@@ -124,7 +124,7 @@ fn a_burst_is_paid_once() {
     let others = [0, 1, 2].map(|server| flow(&[server], 0, 500, 2000));
     let found = of(vec![fast; 3], [vec![main], others.to_vec()].concat());
     let bound = found[0].as_ref().expect("a bound");
-    assert_ne!(bound.method, Method::Total);
+    assert_ne!(bound.method, AnalysisMethod::Total);
     // 16 frames and one other at the first, then one own and one other at each.
     assert!(bound.delay >= Span::from_us(17 * 20 + 2 * 40) && bound.delay < Span::from_us(450), "{bound:?}");
 }
@@ -133,7 +133,7 @@ fn a_burst_is_paid_once() {
 fn what_has_no_meaning_is_refused() {
     let slow = Server { rate: Rate::from_bits_per_sec(200_000_000), ..LINK };
     let good = flow(&[0], 0, 500, 4000);
-    let invalid = |server, flow| Network::new(vec![server; 2], vec![flow]).expect_err("no network");
+    let invalid = |server, flow| QueueNetwork::new(vec![server; 2], vec![flow]).expect_err("no network");
     assert_eq!(invalid(slow, good.clone()), Invalid::NoRate { server: 0 });
     for path in [vec![], vec![2], vec![0, 1, 0]] {
         assert_eq!(invalid(LINK, Flow { path, ..good.clone() }), Invalid::Path { flow: 0 });

@@ -22,7 +22,7 @@ use crate::arrival::{Arrival, Bucket, Line, picobits};
 use crate::credit::{self, Above};
 use crate::cyclic::Sends;
 use crate::gates::{self, Gates, Stair, Steps};
-use crate::network::{Flow, Network, Server, Visit};
+use crate::network::{Flow, QueueNetwork, Server, Visit};
 use crate::service::Service;
 
 /// Rounds over a ring before the analysis gives up.
@@ -79,7 +79,7 @@ impl Share {
 
 impl Total {
     /// Bounds of all flows of `network`.
-    pub(crate) fn of(network: &Network) -> Self {
+    pub(crate) fn of(network: &QueueNetwork) -> Self {
         let per_hop = || network.flows.iter().map(|flow| vec![Span::ZERO; flow.path.len()]).collect();
         let valid = network.flows.iter().map(|flow| flow.path.len()).collect();
         let sent = vec![BTreeMap::new(); network.servers.len()];
@@ -109,7 +109,7 @@ impl Total {
     }
 
     /// Bounds at `server` from the arrivals there; whether one grew.
-    fn visit(&mut self, network: &Network, server: usize) -> bool {
+    fn visit(&mut self, network: &QueueNetwork, server: usize) -> bool {
         let mut changed = self.turn(network, server);
         let Server { rate, peak, .. } = network.servers[server];
         let visits = &network.visits[server];
@@ -159,7 +159,7 @@ impl Total {
     /// The levels at `server`, the most urgent first.
     ///
     /// A level has no service if it or a more urgent level has an arrival without a bound.
-    pub(crate) fn shares(&self, network: &Network, server: usize) -> Vec<Share> {
+    pub(crate) fn shares(&self, network: &QueueNetwork, server: usize) -> Vec<Share> {
         let spec = &network.servers[server];
         if let Some(gates) = &spec.gates {
             return self.gated(network, server, gates);
@@ -210,7 +210,7 @@ impl Total {
     }
 
     /// The levels at `server` with `gates`, the most urgent first.
-    fn gated(&self, network: &Network, server: usize, gates: &Gates) -> Vec<Share> {
+    fn gated(&self, network: &QueueNetwork, server: usize, gates: &Gates) -> Vec<Share> {
         let spec = &network.servers[server];
         let visits = &network.visits[server];
         let levels: Vec<&[Visit]> = visits.chunk_by(|one, other| one.level == other.level).collect();
@@ -249,7 +249,7 @@ impl Total {
     }
 
     /// The traffic of `visits` if each frame were of `longest` bytes.
-    fn padded(&self, network: &Network, visits: &[Visit], longest: Bytes) -> Arrival {
+    fn padded(&self, network: &QueueNetwork, visits: &[Visit], longest: Bytes) -> Arrival {
         let flow = |visit: &Visit| {
             let flow = &network.flows[visit.flow];
             let padded = |bucket: &Bucket| match *bucket {
@@ -268,7 +268,7 @@ impl Total {
 
     /// The steps of all arrivals of `visits` in a window of `busy` picoseconds. `None` if traffic is not
     /// counted in frames, or if the steps are too many.
-    fn stairs(&self, network: &Network, visits: &[Visit], busy: u128) -> Option<Vec<Stair>> {
+    fn stairs(&self, network: &QueueNetwork, visits: &[Visit], busy: u128) -> Option<Vec<Stair>> {
         let mut at = vec![0];
         for visit in visits {
             let jitter = u128::from(self.jitter[visit.flow][visit.hop].as_ps());
@@ -308,12 +308,12 @@ impl Total {
     }
 
     /// The arrival curve of a flow at a hop.
-    pub(crate) fn arrival(&self, network: &Network, visit: &Visit) -> Arrival {
+    pub(crate) fn arrival(&self, network: &QueueNetwork, visit: &Visit) -> Arrival {
         Arrival::of(&network.flows[visit.flow].source, self.jitter[visit.flow][visit.hop])
     }
 
     /// The traffic of all `visits`, with those from one link limited by it.
-    pub(crate) fn arrivals(&self, network: &Network, visits: &[Visit]) -> Arrival {
+    pub(crate) fn arrivals(&self, network: &QueueNetwork, visits: &[Visit]) -> Arrival {
         let mut links: BTreeMap<Option<usize>, Vec<Visit>> = BTreeMap::new();
         for visit in visits {
             links.entry(visit.from).or_default().push(*visit);
@@ -324,7 +324,7 @@ impl Total {
     }
 
     /// The traffic of `visits`, all from one link or all from their sources.
-    pub(crate) fn link(&self, network: &Network, from: Option<usize>, visits: &[Visit]) -> Arrival {
+    pub(crate) fn link(&self, network: &QueueNetwork, from: Option<usize>, visits: &[Visit]) -> Arrival {
         let flows = |visits: &[Visit]| {
             let curves: Vec<Arrival> = visits.iter().map(|visit| self.arrival(network, visit)).collect();
             Arrival::sum(&curves)
@@ -347,17 +347,17 @@ impl Total {
     }
 
     /// The level of the flow of `visit` at server `from`.
-    pub(crate) fn level(&self, network: &Network, from: usize, visit: &Visit) -> u8 {
+    pub(crate) fn level(&self, network: &QueueNetwork, from: usize, visit: &Visit) -> u8 {
         if network.servers[from].fifo { 0 } else { network.flows[visit.flow].level }
     }
 }
 
 /// The shortest frame of `visits`.
-pub(crate) fn shortest(network: &Network, visits: &[Visit]) -> Bytes {
+pub(crate) fn shortest(network: &QueueNetwork, visits: &[Visit]) -> Bytes {
     visits.iter().map(|visit| network.flows[visit.flow].shortest).min().unwrap_or_default()
 }
 
 /// The longest frame of `visits`.
-pub(crate) fn longest(network: &Network, visits: &[Visit]) -> Bytes {
+pub(crate) fn longest(network: &QueueNetwork, visits: &[Visit]) -> Bytes {
     visits.iter().map(|visit| network.flows[visit.flow].longest).max().unwrap_or_default()
 }

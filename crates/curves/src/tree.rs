@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use laxity_units::Bytes;
 
 use crate::arrival::{Arrival, Line, picobits};
-use crate::network::{Network, Visit};
+use crate::network::{QueueNetwork, Visit};
 use crate::service::Piece;
 use crate::total::{Share, Total, longest};
 
@@ -60,13 +60,13 @@ pub(crate) struct Tree {
 
 /// Reads the levels of servers once.
 pub(crate) struct Shares<'a> {
-    pub(crate) network: &'a Network,
+    pub(crate) network: &'a QueueNetwork,
     pub(crate) total: &'a Total,
     known: BTreeMap<usize, Vec<Share>>,
 }
 
 impl<'a> Shares<'a> {
-    pub(crate) fn new(network: &'a Network, total: &'a Total) -> Self {
+    pub(crate) fn new(network: &'a QueueNetwork, total: &'a Total) -> Self {
         Self { network, total, known: BTreeMap::new() }
     }
 
@@ -216,7 +216,7 @@ impl Tree {
     }
 
     /// Nodes that the flow of `visit` passes from `entry` on, the last one first.
-    fn passed(&self, network: &Network, entry: usize, level: u8, visit: &Visit) -> Vec<usize> {
+    fn passed(&self, network: &QueueNetwork, entry: usize, level: u8, visit: &Visit) -> Vec<usize> {
         let path = &network.flows[visit.flow].path[visit.hop..];
         let mut nodes = vec![entry];
         for &server in &path[1..] {

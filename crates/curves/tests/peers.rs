@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use laxity_curves::{Bucket, Effort, Flow, Network, Server, bounds};
+use laxity_curves::{Bucket, Effort, Flow, QueueNetwork, Server, bounds};
 use laxity_units::{Bytes, Rate, Span};
 
 const LINK: Rate = Rate::from_bits_per_sec(100_000_000);
@@ -11,7 +11,7 @@ const LINK: Rate = Rate::from_bits_per_sec(100_000_000);
 struct Peer {
     name: String,
     flows: Vec<(String, f64)>,
-    network: Network,
+    network: QueueNetwork,
 }
 
 fn peers() -> Vec<Peer> {
@@ -56,7 +56,7 @@ fn peers() -> Vec<Peer> {
             flows.push(Flow { path, level: 0, source, jitter, entry: None, shortest: size, longest: size });
             names.push((flow.to_owned(), least.parse().expect("a bound")));
         }
-        let network = Network::new(servers, flows).expect("a network");
+        let network = QueueNetwork::new(servers, flows).expect("a network");
         peers.push(Peer { name, flows: names, network });
     }
     peers

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-use laxity_curves::{Bucket, Effort, Flow, Network, Server, bounds};
+use laxity_curves::{Bucket, Effort, Flow, QueueNetwork, Server, bounds};
 use laxity_units::{Bytes, Rate, Span};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -265,7 +265,7 @@ proptest! {
         for (index, (draw, offset, pauses)) in draws.iter().enumerate() {
             sent.extend(arrivals(index, draw, offset * 20 * US, pauses));
         }
-        let network = Network::new(servers.clone(), flows.clone()).expect("a network");
+        let network = QueueNetwork::new(servers.clone(), flows.clone()).expect("a network");
         let worst = simulate(&servers, &flows, &sent, &chance);
         for (flow, bound) in bounds(&network, Effort::default()).into_iter().enumerate() {
             if let Some(bound) = bound {
@@ -292,8 +292,8 @@ proptest! {
             _ => after_servers.iter_mut().for_each(|server| server.below += Bytes::new(50)),
         }
         let after: Vec<Flow> = dearer.iter().map(|draw| flow(draw, servers.len())).collect();
-        let before = bounds(&Network::new(servers, before).expect("a network"), Effort::default());
-        let after = bounds(&Network::new(after_servers, after).expect("a network"), Effort::default());
+        let before = bounds(&QueueNetwork::new(servers, before).expect("a network"), Effort::default());
+        let after = bounds(&QueueNetwork::new(after_servers, after).expect("a network"), Effort::default());
         for (flow, (before, after)) in before.into_iter().zip(after).enumerate() {
             let Some(after) = after else { continue };
             let before = before.expect("cheaper traffic has a bound").delay.as_ps();

@@ -17,10 +17,10 @@ mod contest {
 
     use laxity_emulator::in_process::wires;
     use laxity_engine::trace::NoTrace;
-    use laxity_engine::{Calendar, Dilation, Epoch, RealClock, Ticks};
-    use laxity_machine::place::{Placement, cores, spawn_on};
+    use laxity_engine::{Calendar, Dilation, RealClock, TickEpoch, Ticks};
+    use laxity_machine::place::{ThreadPlacement, cores, spawn_on};
     use laxity_machine::ring::ring;
-    use laxity_model::adapter::{Command, Response};
+    use laxity_model::adapter::{AdapterResponse, Directive};
     use laxity_qos::channel::{Carried, ChannelId, Packet};
     use laxity_qos::discipline::{Class, Tag};
     use laxity_qos::virtual_clock::Vtick;
@@ -108,18 +108,21 @@ source = { kind = "continuous" }
 
     fn emulated(ticks: Ticks) -> f64 {
         let experiment = experiment();
-        let epoch = Epoch::starting_in(Span::from_ms(5), ticks, Dilation::NONE);
+        let epoch = TickEpoch::starting_in(Span::from_ms(5), ticks, Dilation::NONE);
         let (mut commands, mut responses, far) = wires(1 << 14);
         let cores = cores();
-        let driver = spawn_on(Placement { core: cores.first().copied(), fifo: None }, "driver", move || {
-            drive(
-                |packet| {
-                    commands.push(Input::Command { node: 0, command: Command::Transmit(packet) }).is_ok()
-                },
-                || responses.pop_each(256, |_| {}) as u64,
-            );
-        });
-        let end = spawn_on(Placement { core: cores.last().copied(), fifo: None }, "end", move || {
+        let driver =
+            spawn_on(ThreadPlacement { core: cores.first().copied(), fifo: None }, "driver", move || {
+                drive(
+                    |packet| {
+                        commands
+                            .push(Input::Command { node: 0, command: Directive::Transmit(packet) })
+                            .is_ok()
+                    },
+                    || responses.pop_each(256, |_| {}) as u64,
+                );
+            });
+        let end = spawn_on(ThreadPlacement { core: cores.last().copied(), fifo: None }, "end", move || {
             let doorbell = far.doorbell();
             let mut trace = NoTrace;
             let length = match experiment.task {
@@ -142,22 +145,25 @@ source = { kind = "continuous" }
 
     fn bare(ticks: Ticks) -> f64 {
         let (mut commands, mut far) = ring::<Input>(1 << 14);
-        let (mut back, mut responses) = ring::<Response>(1 << 14);
+        let (mut back, mut responses) = ring::<AdapterResponse>(1 << 14);
         let cores = cores();
-        let driver = spawn_on(Placement { core: cores.first().copied(), fifo: None }, "driver", move || {
-            drive(
-                |packet| {
-                    commands.push(Input::Command { node: 0, command: Command::Transmit(packet) }).is_ok()
-                },
-                || responses.pop_each(256, |_| {}) as u64,
-            );
-        });
-        let echo = spawn_on(Placement { core: cores.last().copied(), fifo: None }, "echo", move || {
+        let driver =
+            spawn_on(ThreadPlacement { core: cores.first().copied(), fifo: None }, "driver", move || {
+                drive(
+                    |packet| {
+                        commands
+                            .push(Input::Command { node: 0, command: Directive::Transmit(packet) })
+                            .is_ok()
+                    },
+                    || responses.pop_each(256, |_| {}) as u64,
+                );
+            });
+        let echo = spawn_on(ThreadPlacement { core: cores.last().copied(), fifo: None }, "echo", move || {
             let (began, mut done) = (ticks.read(), 0);
             while done < COUNT {
                 far.pop_each(256, |input| {
-                    if let Input::Command { command: Command::Transmit(packet), .. } = input {
-                        back.push(Response::Transmitted(packet))
+                    if let Input::Command { command: Directive::Transmit(packet), .. } = input {
+                        back.push(AdapterResponse::Transmitted(packet))
                             .expect("there is room for what is outstanding");
                         done += 1;
                     }

@@ -18,9 +18,9 @@ mod rounds;
 #[cfg(target_os = "linux")]
 mod contest {
     use laxity_engine::{
-        Attribution, Calendar, Dilation, Epoch, Lateness, Limits, RealClock, Ticks, World, run,
+        Attribution, Calendar, Dilation, Lateness, Limits, RealClock, TickEpoch, Ticks, World, run,
     };
-    use laxity_machine::place::{Placement, cores, keep_awake, spawn_on};
+    use laxity_machine::place::{ThreadPlacement, cores, keep_awake, spawn_on};
     use laxity_machine::ring::{Consumer, ring};
     use laxity_units::{Span, Time};
 
@@ -54,11 +54,11 @@ mod contest {
         }
     }
 
-    fn epoch(ticks: Ticks) -> Epoch {
-        Epoch::starting_in(Span::from_us(100), ticks, Dilation::NONE)
+    fn epoch(ticks: Ticks) -> TickEpoch {
+        TickEpoch::starting_in(Span::from_us(100), ticks, Dilation::NONE)
     }
 
-    fn lateness(epoch: &Epoch, seen: &[u64]) -> Lateness {
+    fn lateness(epoch: &TickEpoch, seen: &[u64]) -> Lateness {
         let mut lateness = Lateness::default();
         for (event, tick) in (0..).zip(seen) {
             let late = tick.checked_sub(epoch.tick_at(due(event))).expect("no event is early");
@@ -98,7 +98,8 @@ mod contest {
         let core = cores().last().copied().expect("a thread runs somewhere");
         let rounds = rounds();
         let contest = move || interleaved(rounds, &mut [&mut || bare(ticks), &mut || engine(ticks)]);
-        let placed = spawn_on(Placement::on(core), "lateness", contest).expect("there is a thread to be had");
+        let placed =
+            spawn_on(ThreadPlacement::on(core), "lateness", contest).expect("there is a thread to be had");
         placed.refused.iter().for_each(|refused| println!("{refused}"));
         let results = placed.join().expect("both contestants keep time");
         println!(

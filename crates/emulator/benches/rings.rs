@@ -17,7 +17,7 @@ mod contest {
     use std::sync::mpsc;
 
     use laxity_engine::Ticks;
-    use laxity_machine::place::{Placement, cores, spawn_on};
+    use laxity_machine::place::{ThreadPlacement, cores, spawn_on};
     use laxity_machine::ring::ring;
 
     use crate::rounds::{interleaved, median, rounds};
@@ -31,8 +31,8 @@ mod contest {
     #[derive(Clone, Copy)]
     struct Ends {
         ticks: Ticks,
-        sender: Placement,
-        receiver: Placement,
+        sender: ThreadPlacement,
+        receiver: ThreadPlacement,
     }
 
     impl Ends {
@@ -210,7 +210,7 @@ mod contest {
             println!("skipped: two spinning threads need two processors, and there is {cores:?}");
             return;
         };
-        let (sender, receiver) = (Placement::on(first), Placement::on(last));
+        let (sender, receiver) = (ThreadPlacement::on(first), ThreadPlacement::on(last));
         let ends = Ends { ticks: Ticks::calibrate(), sender, receiver };
         let rounds = rounds();
         println!(

@@ -28,13 +28,13 @@ mod contest {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use laxity_emulator::emulate::{Emulation, Options, Running, no_reports, start};
-    use laxity_emulator::tap_port::{Polled, Ports, TapBell, Wire};
-    use laxity_engine::{Dilation, Doorbell, Epoch, Ticks};
-    use laxity_machine::Refused;
-    use laxity_machine::namespace::{Namespace, Owner};
+    use laxity_emulator::emulate::{Emulation, EmulationOptions, Running, no_reports, start};
+    use laxity_emulator::tap_port::{PolledWire, Ports, TapBell, Wire};
+    use laxity_engine::{Dilation, InputDoorbell, TickEpoch, Ticks};
+    use laxity_machine::RefusedBySystem;
+    use laxity_machine::namespace::{Namespace, RunOwner};
     use laxity_machine::offload::Offload;
-    use laxity_machine::place::{Placement, cores};
+    use laxity_machine::place::{ThreadPlacement, cores};
     use laxity_machine::tap::Tap;
     use laxity_scenario::Scenario;
     use laxity_units::Span;
@@ -115,7 +115,7 @@ mod contest {
         }
     }
 
-    impl Polled for Turned {
+    impl PolledWire for Turned {
         fn descriptor(&self, queue: usize) -> BorrowedFd<'_> {
             self.0.descriptor(queue)
         }
@@ -143,7 +143,7 @@ mod contest {
 
     struct Bell(TapBell<Turned>, Arc<AtomicBool>);
 
-    impl Doorbell for Bell {
+    impl InputDoorbell for Bell {
         #[inline]
         fn is_rung(&mut self) -> bool {
             self.0.is_rung() || self.1.load(Ordering::Relaxed)
@@ -162,7 +162,7 @@ mod contest {
         let wires = BTreeMap::from([(0, Arc::new(Turned(tap.clone())))]);
         let ports = Ports::new(&experiment, wires).expect("the node has its port");
         let stop = Arc::<AtomicBool>::default();
-        let epoch = Epoch::starting_in(Span::from_ms(5), ticks, Dilation::NONE);
+        let epoch = TickEpoch::starting_in(Span::from_ms(5), ticks, Dilation::NONE);
         // As in `laxity emulate`.
         let ports = ports.timed_by(move || epoch.now());
         let emulation = Emulation {
@@ -176,7 +176,7 @@ mod contest {
             reports: no_reports(),
             journal: None,
         };
-        (start(emulation, &Options::on(Some(core))).expect("there is a thread to be had"), stop)
+        (start(emulation, &EmulationOptions::on(Some(core))).expect("there is a thread to be had"), stop)
     }
 
     const TIME: Span = Span::from_ms(200);
@@ -184,14 +184,14 @@ mod contest {
     /// Frames handled, and the generator's results.
     type Run = (u64, Seen);
 
-    pub(crate) fn main() -> Result<(), Refused> {
+    pub(crate) fn main() -> Result<(), RefusedBySystem> {
         let cores = cores();
         let [first, .., last] = cores[..] else {
             println!("skipped: two spinning threads need two processors, and there is {cores:?}");
             return Ok(());
         };
         let ticks = Ticks::calibrate();
-        let owner = Owner::claim()?;
+        let owner = RunOwner::claim()?;
         // Single frames, and devices as of `laxity emulate`.
         let [bare, full] = [Site::new(&owner, false)?, Site::new(&owner, true)?];
         let rounds = rounds();
@@ -216,14 +216,14 @@ mod contest {
             let generate = |namespace: &Namespace| {
                 let generator = Generator::new(namespace, ticks, frame).expect("the address is there");
                 let (_, seen) = generator
-                    .flood(Placement::on(first), TIME)
+                    .flood(ThreadPlacement::on(first), TIME)
                     .join()
                     .expect("the generator comes to its end");
                 assert_eq!(seen.disordered, 0, "a device keeps the order");
                 seen
             };
             let handled = |handle: fn(&mut [u8]) -> bool| -> Run {
-                let handler = Handler::start(bare.0.clone(), Placement::on(last), handle);
+                let handler = Handler::start(bare.0.clone(), ThreadPlacement::on(last), handle);
                 let seen = generate(&bare.1);
                 let handled = handler.stop();
                 assert!(seen.returned <= handled.min(seen.sent), "{handled} handled of {seen:?}");

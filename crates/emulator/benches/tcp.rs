@@ -22,12 +22,12 @@ mod contest {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    use laxity_emulator::emulate::{Emulation, Options, no_reports, start};
+    use laxity_emulator::emulate::{Emulation, EmulationOptions, no_reports, start};
     use laxity_emulator::tap_port::{Ports, Site, TapBell};
-    use laxity_engine::{Dilation, Epoch, Ticks};
-    use laxity_machine::Refused;
+    use laxity_engine::{Dilation, TickEpoch, Ticks};
+    use laxity_machine::RefusedBySystem;
     use laxity_machine::offload::LONGEST_BULK;
-    use laxity_machine::place::{Placement, cores, spawn_on};
+    use laxity_machine::place::{ThreadPlacement, cores, spawn_on};
     use laxity_machine::tap::Tap;
     use laxity_scenario::Scenario;
     use laxity_units::Span;
@@ -93,7 +93,7 @@ mod contest {
         let inside = |node: usize| site.namespace_at(node).expect("each node has a namespace");
         let there =
             inside(1).within(|| TcpListener::bind((TO, 5201))).expect("it is there").expect("it is free");
-        let received = spawn_on(Placement::on(core), "receive", move || {
+        let received = spawn_on(ThreadPlacement::on(core), "receive", move || {
             let (mut stream, _) = there.accept().expect("somebody connects");
             let (mut buffer, mut bytes, began) = (vec![0; 1 << 17], 0, now());
             while let Ok(count @ 1..) = stream.read(&mut buffer) {
@@ -103,7 +103,7 @@ mod contest {
         });
         let stream = inside(0).within(|| TcpStream::connect((TO, 5201))).expect("it is there");
         let mut stream = stream.expect("the other end listens");
-        let sent = spawn_on(Placement::on(core), "send", move || {
+        let sent = spawn_on(ThreadPlacement::on(core), "send", move || {
             let (buffer, began) = (vec![7; 1 << 17], now());
             while began.elapsed() < TIME {
                 stream.write_all(&buffer).expect("the other end reads");
@@ -120,12 +120,12 @@ mod contest {
         }
     }
 
-    fn bare(cores: [usize; 2], made: fn(&Experiment) -> Result<Site, Refused>) -> f64 {
+    fn bare(cores: [usize; 2], made: fn(&Experiment) -> Result<Site, RefusedBySystem>) -> f64 {
         let site = made(&experiment()).unwrap_or_else(|refused| panic!("{refused}"));
         let taps: Vec<Arc<Tap>> = site.taps().into_values().collect();
         let over = Arc::<AtomicBool>::default();
         let seen = over.clone();
-        let forwarder = spawn_on(Placement::on(cores[1]), "forward", move || {
+        let forwarder = spawn_on(ThreadPlacement::on(cores[1]), "forward", move || {
             let mut buffer = vec![0; LONGEST_BULK];
             while !seen.load(Ordering::Relaxed) {
                 forward(&taps[0], &taps[1], &mut buffer);
@@ -138,11 +138,11 @@ mod contest {
         rate
     }
 
-    fn emulated(cores: [usize; 2], made: fn(&Experiment) -> Result<Site, Refused>) -> f64 {
+    fn emulated(cores: [usize; 2], made: fn(&Experiment) -> Result<Site, RefusedBySystem>) -> f64 {
         let experiment = experiment();
         let Task::Simulate(length) = experiment.task else { unreachable!("it is run") };
         let site = made(&experiment).unwrap_or_else(|refused| panic!("{refused}"));
-        let epoch = Epoch::starting_in(Span::from_ms(5), Ticks::calibrate(), Dilation::NONE);
+        let epoch = TickEpoch::starting_in(Span::from_ms(5), Ticks::calibrate(), Dilation::NONE);
         // As in `laxity emulate`.
         let ports = Ports::new(&experiment, site.taps()).expect("each node has a port");
         let ports = ports.timed_by(move || epoch.now());
@@ -157,7 +157,8 @@ mod contest {
             reports: no_reports(),
             journal: None,
         };
-        let running = start(emulation, &Options::on(Some(cores[1]))).expect("there is a thread to be had");
+        let running =
+            start(emulation, &EmulationOptions::on(Some(cores[1]))).expect("there is a thread to be had");
         let rate = thread::scope(|scope| scope.spawn(|| transfer(&site, cores[0])).join().expect("it ends"));
         let driven = running.watch(&mut |_| {});
         let counts = driven.outside.counts();

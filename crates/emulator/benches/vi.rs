@@ -28,10 +28,12 @@ mod contest {
     use std::time::{Duration, Instant};
 
     use laxity_emulator::via::{Setup, Stepped, serve, socket_of};
-    use laxity_machine::place::{Placement, cores, place, spawn_on};
+    use laxity_machine::place::{ThreadPlacement, cores, place, spawn_on};
     use laxity_model::via::{Engines, Firmware, FirmwareCosts, ViaConfig};
     use laxity_units::Span;
-    use laxity_vi::provider::{self, Answer, Hearer, Memory, Posted, Request, Socket, ViQueues, Which};
+    use laxity_vi::provider::{
+        self, Answer, ControlRequest, Hearer, Memory, ReadDescriptor, Socket, ViQueues, Which,
+    };
     use laxity_vi::{
         Address, Attributes, Completion, DEPTH, Descriptor, Nic, Refusal, Segment, State, Status, Vi,
         ViAttributes,
@@ -53,9 +55,9 @@ mod contest {
     const FIFO: &str = "LAXITY_BENCH_FIFO";
     const SOCKET: &str = "LAXITY_BENCH_SOCKET";
 
-    fn at(core: usize) -> Placement {
+    fn at(core: usize) -> ThreadPlacement {
         let fifo = std::env::var_os(FIFO).is_some() || std::env::args().any(|argument| argument == "--fifo");
-        Placement { core: Some(core), fifo: fifo.then_some(1) }
+        ThreadPlacement { core: Some(core), fifo: fifo.then_some(1) }
     }
 
     fn opened(socket: &Path) -> (Nic, laxity_vi::Region, Vi) {
@@ -191,8 +193,8 @@ mod contest {
         fn attend(&mut self, host: u32) -> bool {
             let Ok(datagram) = self.socket.receive() else { return true };
             let Some(datagram) = datagram else { return false };
-            let (answer, file) = match Request::of(&datagram.words).expect("it asks rightly") {
-                Request::Open => {
+            let (answer, file) = match ControlRequest::of(&datagram.words).expect("it asks rightly") {
+                ControlRequest::Open => {
                     let (bells, file) = provider::doorbells().expect("there is memory");
                     self.bells = Some(bells);
                     let (many, bytes) = (64, 1 << 20);
@@ -209,32 +211,32 @@ mod contest {
                     };
                     (Answer::Opened(opened), Some(file))
                 }
-                Request::Register { base, length, .. } => {
+                ControlRequest::Register { base, length, .. } => {
                     let file = datagram.file.expect("memory comes as a file");
                     self.region = Some((Memory::map(&file, length as usize).expect("it is sealed"), base));
                     (Answer::Made(1), None)
                 }
-                Request::CreateVi { .. } => {
+                ControlRequest::CreateVi { .. } => {
                     let (queues, file) = ViQueues::create().expect("there is memory");
                     self.queues = Some(queues);
                     (Answer::Made(host), Some(file))
                 }
-                Request::Await(_) => {
+                ControlRequest::Await(_) => {
                     let from = Address { host: 0, discriminator: 0 };
                     (Answer::Called { call: 1, from, bandwidth: laxity_vi::Bandwidth::None }, None)
                 }
-                Request::Connect { .. } | Request::Accept { .. } => {
+                ControlRequest::Connect { .. } | ControlRequest::Accept { .. } => {
                     self.queues.as_ref().expect("there is one").show(State::Connected);
                     (Answer::Done, None)
                 }
-                Request::CreateTag => (Answer::Made(1), None),
-                Request::DestroyVi(_) | Request::Deregister(_) => (Answer::Done, None),
+                ControlRequest::CreateTag => (Answer::Made(1), None),
+                ControlRequest::DestroyVi(_) | ControlRequest::Deregister(_) => (Answer::Done, None),
                 _ => (Answer::Refused(Refusal::InvalidParameter), None),
             };
             self.socket.send(&answer.to_words(), file.as_ref()).is_ok()
         }
 
-        fn bytes(&self, posted: &Posted) -> (&Memory, usize, usize) {
+        fn bytes(&self, posted: &ReadDescriptor) -> (&Memory, usize, usize) {
             let segment = posted.segments()[0];
             let (memory, base) = self.region.as_ref().expect("it has registered memory");
             let offset = segment.address - base;

@@ -24,14 +24,14 @@ mod measure {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::{Duration, Instant};
 
-    use laxity_emulator::emulate::{Emulation, Options, no_reports, start};
+    use laxity_emulator::emulate::{Emulation, EmulationOptions, no_reports, start};
     use laxity_emulator::tap_port::{Ports, Site, TapBell};
-    use laxity_engine::{Dilation, Epoch, Ticks};
-    use laxity_machine::place::{Placement, cores, spawn_on};
+    use laxity_engine::{Dilation, TickEpoch, Ticks};
+    use laxity_machine::place::{ThreadPlacement, cores, spawn_on};
     use laxity_scenario::Scenario;
     use laxity_units::Span;
     use laxity_world::experiment::{Experiment, Task};
-    use laxity_world::results::{Frames, RealTime};
+    use laxity_world::results::{FrameResults, RealTime};
 
     const INTERVAL: Duration = Duration::from_millis(1);
     const LOST: Duration = Duration::from_millis(100);
@@ -147,11 +147,11 @@ mod measure {
     struct Measured {
         all: Vec<Duration>,
         undisturbed: Vec<Duration>,
-        frames: Frames,
+        frames: FrameResults,
         real_time: RealTime,
     }
 
-    fn measure(seconds: u64, [program_at, end_at]: [Placement; 2]) -> Measured {
+    fn measure(seconds: u64, [program_at, end_at]: [ThreadPlacement; 2]) -> Measured {
         let experiment = experiment(seconds);
         let Task::Simulate(length) = experiment.task else { unreachable!("a stream is sent") };
         let site = Site::new(&experiment).unwrap_or_else(|refused| panic!("{refused}"));
@@ -164,7 +164,7 @@ mod measure {
         };
         let (from, to) = (socket(0, FROM), socket(1, TO));
         to.set_nonblocking(true).expect("a socket can be asked without waiting");
-        let epoch = Epoch::starting_in(Span::from_ms(20), Ticks::calibrate(), Dilation::NONE);
+        let epoch = TickEpoch::starting_in(Span::from_ms(20), Ticks::calibrate(), Dilation::NONE);
         let ports = Ports::new(&experiment, site.taps()).expect("each node has a port");
         let ports = ports.timed_by(move || epoch.now());
         let emulation = Emulation {
@@ -178,7 +178,7 @@ mod measure {
             reports: no_reports(),
             journal: None,
         };
-        let running = start(emulation, &Options { placement: end_at, ..Options::on(None) })
+        let running = start(emulation, &EmulationOptions { placement: end_at, ..EmulationOptions::on(None) })
             .expect("there is a thread to be had");
         let over = Arc::new(AtomicBool::new(false));
         let seen = over.clone();
@@ -205,7 +205,7 @@ mod measure {
             std::env::args().skip(1).map(|number| number.parse().expect("seconds and runs are numbers"));
         let (seconds, runs) = (numbers.next().unwrap_or(20), numbers.next().unwrap_or(3));
         let fifo = numbers.next().map(|priority| priority as u8);
-        let places = [first, last].map(|core| Placement { core: Some(core), fifo });
+        let places = [first, last].map(|core| ThreadPlacement { core: Some(core), fifo });
         println!(
             "microseconds; `read to written` is what the report says, `before` the most it may have been in the port"
         );

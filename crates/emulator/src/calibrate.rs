@@ -11,11 +11,11 @@
 //! processor that alternate.
 //!
 //! The cost of a packet grows with its size, so costs that may depend on size are measured at
-//! several sizes (`sizes`) and fitted by a line ([`Line`]). A profile holds for the sizes in
-//! between; [`Measured::residual`] is the error of the fit.
+//! several sizes (`sizes`) and fitted by a line ([`FittedLine`]). A profile holds for the sizes in
+//! between; [`MeasuredCost::residual`] is the error of the fit.
 //!
 //! All costs are measured in [`ROUNDS`] rounds, some tenths of a second apart. A cost whose rounds
-//! differ by more than [`STABLE`] is unstable ([`Measured::spread`]): the machine changes its
+//! differ by more than [`STABLE`] is unstable ([`MeasuredCost::spread`]): the machine changes its
 //! speed, or other programs use it, and the next run will find another cost.
 
 mod fit;
@@ -24,21 +24,21 @@ mod measures;
 use std::fmt::Write as _;
 
 use laxity_engine::Ticks;
-use laxity_machine::Refused;
-use laxity_machine::place::{Placement, cores, place};
+use laxity_machine::RefusedBySystem;
+use laxity_machine::place::{ThreadPlacement, cores, place};
 use laxity_units::Span;
 
-pub use fit::{Line, Point};
+pub use fit::{FittedLine, Point};
 
 /// Measured cost.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
+pub struct MeasuredCost {
     /// Name in a profile; `C_x`, which is not a cost of a host, has its own name.
     pub name: &'static str,
     /// Result at each packet size, in rising order; one point if the cost has no size.
     pub points: Vec<Point>,
     /// Line through the points, in nanoseconds.
-    pub line: Line,
+    pub line: FittedLine,
     /// Number of batches at each size.
     pub batches: usize,
     /// Maximum difference between the medians of rounds, over all sizes, as a fraction of the
@@ -57,7 +57,7 @@ pub const STABLE: f64 = 0.1;
 /// Differences between rounds up to this, in nanoseconds, are due to reading the counter.
 const RESOLUTION: f64 = 2.0;
 
-impl Measured {
+impl MeasuredCost {
     fn of(name: &'static str, batches: Vec<f64>, method: impl Into<String>) -> Self {
         Self::at_sizes(name, vec![(0, batches)], method)
     }
@@ -72,7 +72,15 @@ impl Measured {
             Point { size, median: at(0.5), low: at(0.1), high: at(0.9) }
         };
         let points: Vec<Point> = sizes.into_iter().map(point).collect();
-        Self { name, line: Line::through(&points), points, batches, spread: 0.0, method: method.into(), raw }
+        Self {
+            name,
+            line: FittedLine::through(&points),
+            points,
+            batches,
+            spread: 0.0,
+            method: method.into(),
+            raw,
+        }
     }
 
     fn of_rounds(rounds: &[Self]) -> Self {
@@ -159,20 +167,20 @@ pub struct Calibration {
     pub sizes: Vec<u64>,
     /// Costs, in the order of a profile; costs of an adapter last: [`ADAPTER_START`] and
     /// [`INTERRUPT_LATENCY`].
-    pub costs: Vec<Measured>,
+    pub costs: Vec<MeasuredCost>,
     /// Costs of single operations on each byte, copying and checksumming. They are parts of costs
     /// and not in a profile.
-    pub parts: Vec<Measured>,
+    pub parts: Vec<MeasuredCost>,
     /// Refused requests that would have improved the measurement.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RefusedBySystem>,
 }
 
 /// Measures this machine, on the calling thread and one more; takes some seconds. `packet` is the
 /// size of the largest packet, in bytes.
-pub fn calibrate(packet: u64) -> Result<Calibration, Refused> {
+pub fn calibrate(packet: u64) -> Result<Calibration, RefusedBySystem> {
     let cores = cores();
     let first = cores.first().copied();
-    let refused = place(Placement { core: first, fifo: None });
+    let refused = place(ThreadPlacement { core: first, fifo: None });
     let ticks = Ticks::calibrate();
     let sizes = sizes(packet);
     let (mut costs, mut parts) = (Vec::new(), Vec::new());
@@ -185,13 +193,13 @@ pub fn calibrate(packet: u64) -> Result<Calibration, Refused> {
 }
 
 /// Combines the costs of all rounds, which have the same order.
-fn together(rounds: Vec<Vec<Measured>>) -> Vec<Measured> {
-    let mut costs: Vec<Vec<Measured>> = Vec::new();
+fn together(rounds: Vec<Vec<MeasuredCost>>) -> Vec<MeasuredCost> {
+    let mut costs: Vec<Vec<MeasuredCost>> = Vec::new();
     for round in rounds {
         costs.resize_with(round.len(), Vec::new);
         costs.iter_mut().zip(round).for_each(|(of_cost, measured)| of_cost.push(measured));
     }
-    costs.iter().map(|rounds| Measured::of_rounds(rounds)).collect()
+    costs.iter().map(|rounds| MeasuredCost::of_rounds(rounds)).collect()
 }
 
 /// Sizes to measure for packets of up to `packet` bytes: fractions of it, and the smallest one.
@@ -241,7 +249,7 @@ impl Calibration {
         );
         for cost in self.costs.iter().filter(|cost| ![ADAPTER_START, INTERRUPT_LATENCY].contains(&cost.name))
         {
-            let Measured { name, batches, method, .. } = cost;
+            let MeasuredCost { name, batches, method, .. } = cost;
             text.push('\n');
             if cost.is_unstable() {
                 let _ = writeln!(text, "# Unstable: its rounds differ by {:.0} %.", 100.0 * cost.spread);
@@ -260,12 +268,12 @@ impl Calibration {
     }
 }
 
-fn in_words(cost: &Measured) -> String {
+fn in_words(cost: &MeasuredCost) -> String {
     format!("{:.0} ns and {:.3} ns a byte, {}", cost.line.fixed, cost.line.per_byte, spread_in_words(cost))
 }
 
 /// Spread, residual, and doubts.
-fn spread_in_words(cost: &Measured) -> String {
+fn spread_in_words(cost: &MeasuredCost) -> String {
     let Point { size, low, high, .. } = cost.largest();
     let mut words = format!("{low:.0} to {high:.0} ns");
     if size > 0 {
@@ -322,7 +330,9 @@ mod tests {
     #[test]
     fn rounds_that_differ_make_a_cost_unstable() {
         let rounds = |medians: [f64; 3]| {
-            Measured::of_rounds(&medians.map(|median| Measured::of("packet", vec![median; 9], "copying")))
+            MeasuredCost::of_rounds(
+                &medians.map(|median| MeasuredCost::of("packet", vec![median; 9], "copying")),
+            )
         };
         let unstable = rounds([100.0, 104.0, 112.0]);
         assert!((unstable.spread - 12.0 / 104.0).abs() < 1e-9 && unstable.is_unstable(), "{unstable:?}");
@@ -332,20 +342,20 @@ mod tests {
         assert_eq!(rounds([100.0, 104.0, 108.0]).doubt(), None);
         assert_eq!(rounds([4.0, 5.0, 6.0]).spread, 0.0, "the counter does not tell such rounds apart");
         let one = |small, large| {
-            Measured::at_sizes("packet", vec![(64, vec![small; 3]), (512, vec![large; 3])], "copying")
+            MeasuredCost::at_sizes("packet", vec![(64, vec![small; 3]), (512, vec![large; 3])], "copying")
         };
-        let worst = Measured::of_rounds(&[one(100.0, 300.0), one(101.0, 200.0)]);
+        let worst = MeasuredCost::of_rounds(&[one(100.0, 300.0), one(101.0, 200.0)]);
         assert!((worst.spread - 100.0 / 300.0).abs() < 1e-9, "{worst:?}");
     }
 
     #[test]
     fn a_spread_that_makes_a_figure_meaningless_is_said() {
         let wide: Vec<f64> = (0..100).map(f64::from).collect();
-        let doubtful = Measured::of("cache_miss", wide, "sweeping");
+        let doubtful = MeasuredCost::of("cache_miss", wide, "sweeping");
         assert!(spread_in_words(&doubtful).contains("means little: batches differ"));
-        assert_eq!(Measured::of("cache_miss", vec![50.0; 100], "sweeping").doubt(), None);
+        assert_eq!(MeasuredCost::of("cache_miss", vec![50.0; 100], "sweeping").doubt(), None);
         let sizes = [(64, 100.0), (256, 100.0), (512, 900.0), (1024, 130.0)];
-        let bent = Measured::at_sizes(
+        let bent = MeasuredCost::at_sizes(
             "packet",
             sizes.map(|(size, cost)| (size, vec![cost; 10])).to_vec(),
             "copying",

@@ -23,10 +23,10 @@ use std::time::Duration;
 
 use laxity_engine::trace::NoTrace;
 use laxity_engine::{
-    Attribution, Calendar, Clock, Doorbell, During, Epoch, Gap, Lateness, Limits, RealClock, Stop,
+    Attribution, Calendar, Clock, During, Gap, InputDoorbell, Lateness, Limits, RealClock, Stop, TickEpoch,
 };
-use laxity_machine::Refused;
-use laxity_machine::place::{Awake, Placed, Placement, cores, keep_awake, spawn_on};
+use laxity_machine::RefusedBySystem;
+use laxity_machine::place::{Awake, PlacedThread, ThreadPlacement, cores, keep_awake, spawn_on};
 use laxity_machine::signal::StopFlag;
 use laxity_units::{Span, Time};
 use laxity_world::experiment::{Experiment, RunLength};
@@ -35,7 +35,7 @@ use laxity_world::{Assembly, Elsewhere, HostReport, Live, Outside};
 
 use crate::log::Journal;
 use gate::{Bell, Counted, Gate};
-pub use replay::{ReplayError, Replayed, replay};
+pub use replay::{ReplayError, ReplayedEmulation, replay};
 
 /// Maximum lateness at the end of a run by the clock; a run that is less late ends by its events,
 /// and so reproducibly.
@@ -61,7 +61,7 @@ pub struct Emulation<O, D> {
     pub channels: Vec<usize>,
     /// Start of the run: it must be later than now by the time to start a thread and build the
     /// world, some milliseconds.
-    pub epoch: Epoch,
+    pub epoch: TickEpoch,
     /// Reports of remote hosts; [`no_reports`] if there are none.
     pub reports: Reports,
     /// Log of every input, if enabled.
@@ -75,9 +75,9 @@ pub fn no_reports() -> Reports {
 
 /// Options of an emulation.
 #[derive(Debug, Clone, Copy)]
-pub struct Options {
+pub struct EmulationOptions {
     /// Placement of the emulating thread.
-    pub placement: Placement,
+    pub placement: ThreadPlacement,
     /// Interval of status reports, in run time.
     pub slice: Span,
     /// Whether the run ends when its length has passed on the clock, however late its events are.
@@ -91,10 +91,10 @@ pub struct Options {
     pub gap: Span,
 }
 
-impl Options {
+impl EmulationOptions {
     /// Options for processor `core`, by default the last one.
     pub fn on(core: Option<usize>) -> Self {
-        let placement = Placement { core: core.or_else(|| cores().last().copied()), fifo: None };
+        let placement = ThreadPlacement { core: core.or_else(|| cores().last().copied()), fifo: None };
         Self {
             placement,
             slice: Span::from_ms(100),
@@ -139,7 +139,7 @@ pub struct Driven<O> {
     /// Causes of the lateness.
     pub attribution: Attribution,
     /// Refused requests that would have improved the run.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RefusedBySystem>,
 }
 
 impl<O> Driven<O> {
@@ -151,11 +151,11 @@ impl<O> Driven<O> {
 
 /// Emulation in progress.
 pub struct Running<O> {
-    thread: Placed<(Ended<O>, Attribution)>,
-    epoch: Epoch,
+    thread: PlacedThread<(Ended<O>, Attribution)>,
+    epoch: TickEpoch,
     seen: Arc<Mutex<Option<Glance>>>,
     over: Receiver<()>,
-    refused: Vec<Refused>,
+    refused: Vec<RefusedBySystem>,
     _awake: Option<Awake>,
 }
 
@@ -164,21 +164,24 @@ pub struct Running<O> {
 /// An error means that no thread could be started.
 pub fn drive<O, D>(
     emulation: Emulation<O, D>,
-    options: &Options,
+    options: &EmulationOptions,
     watch: &mut dyn FnMut(&Glance),
-) -> Result<Driven<O>, Refused>
+) -> Result<Driven<O>, RefusedBySystem>
 where
     O: Outside + Send + 'static,
-    D: Doorbell + Send + 'static,
+    D: InputDoorbell + Send + 'static,
 {
     Ok(start(emulation, options)?.watch(watch))
 }
 
 /// Starts `emulation` on its own thread.
-pub fn start<O, D>(emulation: Emulation<O, D>, options: &Options) -> Result<Running<O>, Refused>
+pub fn start<O, D>(
+    emulation: Emulation<O, D>,
+    options: &EmulationOptions,
+) -> Result<Running<O>, RefusedBySystem>
 where
     O: Outside + Send + 'static,
-    D: Doorbell + Send + 'static,
+    D: InputDoorbell + Send + 'static,
 {
     let seen = Arc::new(Mutex::new(None));
     let (at_end, over) = mpsc::channel();
@@ -222,9 +225,9 @@ impl<O> Running<O> {
     }
 }
 
-fn emulate<O: Outside, D: Doorbell>(
+fn emulate<O: Outside, D: InputDoorbell>(
     emulation: Emulation<O, D>,
-    options: &Options,
+    options: &EmulationOptions,
     shown: &Mutex<Option<Glance>>,
 ) -> (Ended<O>, Attribution) {
     let Emulation { experiment, length, outside, doorbell, hosts, channels, epoch, reports, journal } =
@@ -307,8 +310,8 @@ impl<O: Outside> Course<'_, O> {
     }
 }
 
-fn gap(gap: &Gap) -> results::Gap {
-    results::Gap {
+fn gap(gap: &Gap) -> results::PlatformGap {
+    results::PlatformGap {
         at: gap.at.as_secs_f64(),
         length: gap.length.as_secs_f64(),
         idle: gap.during == During::Spin,
@@ -316,7 +319,7 @@ fn gap(gap: &Gap) -> results::Gap {
 }
 
 /// Gaps in run time, which may be dilated.
-pub(crate) fn stops(attribution: &Attribution, epoch: &Epoch) -> Stops {
+pub(crate) fn stops(attribution: &Attribution, epoch: &TickEpoch) -> Stops {
     let in_run = |real: Span| epoch.run_span(epoch.ticks().in_span(real));
     let longest = attribution.gaps().iter().map(|gap| gap.length).max().unwrap_or_default();
     Stops { total: in_run(attribution.gap_total), longest: in_run(longest) }

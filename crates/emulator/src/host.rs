@@ -17,10 +17,10 @@ mod work;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use laxity_engine::Epoch;
+use laxity_engine::TickEpoch;
 use laxity_machine::ring::{Consumer, Producer};
-use laxity_machine::signal::Interrupt;
-use laxity_model::adapter::{Command, Response};
+use laxity_machine::signal::InterruptLine;
+use laxity_model::adapter::{AdapterResponse, Directive};
 use laxity_model::host::{Use, Uses, cost_of, use_of};
 use laxity_model::node::Watchdog;
 use laxity_qos::channel::{ChannelId, CoreId, Packet, Slot, Slots, Step, Subsystem, Thread};
@@ -38,9 +38,9 @@ pub struct Wires {
     /// Commands to the adapter.
     pub commands: Producer<Input>,
     /// Responses of the adapter.
-    pub responses: Consumer<Response>,
+    pub responses: Consumer<AdapterResponse>,
     /// Interrupts of the adapter, unless it is polled.
-    pub interrupts: Option<Interrupt>,
+    pub interrupts: Option<InterruptLine>,
     /// Set at the end of the run.
     pub over: Arc<AtomicBool>,
     /// Number of edges of the window that have passed: 0, 1 after its start, 2 after its end.
@@ -48,9 +48,9 @@ pub struct Wires {
 }
 
 /// Running host.
-pub struct Host<'a> {
+pub struct EmulatedHost<'a> {
     experiment: &'a Experiment,
-    epoch: Epoch,
+    epoch: TickEpoch,
     costs: HostCosts,
     pace: Pace,
     subsystem: Subsystem,
@@ -76,9 +76,9 @@ pub struct Host<'a> {
     at_edges: Vec<HostTally>,
 }
 
-impl<'a> Host<'a> {
+impl<'a> EmulatedHost<'a> {
     /// Host of node 0 of `experiment`, with its channels open.
-    pub fn new(experiment: &'a Experiment, promises: &[Promise], epoch: Epoch, wires: Wires) -> Self {
+    pub fn new(experiment: &'a Experiment, promises: &[Promise], epoch: TickEpoch, wires: Wires) -> Self {
         let host = experiment.host(0);
         let mut subsystem = Subsystem::new(experiment.subsystem(0));
         subsystem.group(&groups(experiment));
@@ -230,7 +230,7 @@ impl<'a> Host<'a> {
         let packet = Packet { handed: now, ..self.packets.take(packet) };
         self.workshop.write(&packet);
         self.watchdog.handed(now, packet.name());
-        self.write(Command::Transmit(packet));
+        self.write(Directive::Transmit(packet));
     }
 
     fn report(mut self) -> HostReport {

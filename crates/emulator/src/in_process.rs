@@ -14,20 +14,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::mpsc;
 
-use laxity_engine::{Dilation, Epoch, Ticks};
-use laxity_machine::Refused;
+use laxity_engine::{Dilation, TickEpoch, Ticks};
+use laxity_machine::RefusedBySystem;
 use laxity_machine::claim_two_cores;
-use laxity_machine::place::{Placement, spawn_on};
+use laxity_machine::place::{ThreadPlacement, spawn_on};
 use laxity_machine::ring::{Consumer, Producer, Watcher, ring};
-use laxity_machine::signal::{Interrupt, Raise, StopFlag};
-use laxity_model::adapter::{Notification, Response};
+use laxity_machine::signal::{InterruptLine, Raise, StopFlag};
+use laxity_model::adapter::{AdapterResponse, Notification};
 use laxity_units::{Span, Time};
 use laxity_world::experiment::{Experiment, Pace, Task};
 use laxity_world::promise;
 use laxity_world::{Input, Notice, Outside};
 
-use crate::emulate::{Driven, Emulation, Glance, Options, drive};
-use crate::host::{self, Host, Wires};
+use crate::emulate::{Driven, Emulation, EmulationOptions, Glance, drive};
+use crate::host::{self, EmulatedHost, Wires};
 
 /// Entries of a ring: more than any host has outstanding, so only an adapter can fill it.
 const RING: usize = 1 << 14;
@@ -35,7 +35,7 @@ const RING: usize = 1 << 14;
 pub(crate) const LEAD: Span = Span::from_ms(50);
 
 /// Rings for `capacity` entries each: the host's two ends, and the adapter's.
-pub fn wires(capacity: usize) -> (Producer<Input>, Consumer<Response>, Far) {
+pub fn wires(capacity: usize) -> (Producer<Input>, Consumer<AdapterResponse>, Far) {
     let (commands, commands_far) = ring(capacity);
     let (responses_far, responses) = ring(capacity);
     let (waiting, edges) = (VecDeque::new(), Arc::default());
@@ -46,9 +46,9 @@ pub fn wires(capacity: usize) -> (Producer<Input>, Consumer<Response>, Far) {
 /// Adapter's ends of the rings, which are its world's outside.
 pub struct Far {
     commands: Consumer<Input>,
-    responses: Producer<Response>,
+    responses: Producer<AdapterResponse>,
     /// Responses for which the ring was full.
-    waiting: VecDeque<Response>,
+    waiting: VecDeque<AdapterResponse>,
     raise: Option<Raise>,
     /// Number of edges of the window that have passed.
     edges: Arc<AtomicU8>,
@@ -121,7 +121,7 @@ pub fn run(
     let experiment = Arc::new(experiment.clone());
     // Held until the end of the run, so that another run uses other processors.
     let (core, claimed_host) = claim_two_cores(experiment.emulation.core, experiment.emulation.host_core);
-    let options = Options { stop, ..Options::on(core.core) };
+    let options = EmulationOptions { stop, ..EmulationOptions::on(core.core) };
     let host_core = claimed_host.core;
     if options.placement.core == host_core {
         let reason = "END and its host each need a processor of their own, and have the same";
@@ -130,7 +130,7 @@ pub fn run(
     for shared in [core.warning(), claimed_host.warning()].into_iter().flatten() {
         warn(&shared);
     }
-    let epoch = Epoch::starting_in(LEAD, Ticks::calibrate(), dilation(&experiment)?);
+    let epoch = TickEpoch::starting_in(LEAD, Ticks::calibrate(), dilation(&experiment)?);
     let (commands, responses, far) = wires(RING);
     let over = Arc::new(AtomicBool::new(false));
     let (line, lines) = mpsc::channel();
@@ -139,7 +139,7 @@ pub fn run(
         let (experiment, over, edges) = (experiment.clone(), over.clone(), far.edges());
         move || {
             let interrupts = match experiment.adapter(0).notification() {
-                Notification::Interrupt => match Interrupt::line(*epoch.ticks()) {
+                Notification::Interrupt => match InterruptLine::line(*epoch.ticks()) {
                     Ok((interrupts, raise)) => {
                         let _ = line.send(Ok(Some(raise)));
                         Some(interrupts)
@@ -156,11 +156,12 @@ pub fn run(
             };
             let wires = Wires { commands, responses, interrupts, over, edges };
             let promises = promise::of_channels(&experiment, experiment.admission.formula);
-            let _ = report.send(Host::new(&experiment, &promises, epoch, wires).run());
+            let _ = report.send(EmulatedHost::new(&experiment, &promises, epoch, wires).run());
         }
     };
-    let text = |refused: Refused| refused.to_string();
-    let host = spawn_on(Placement { core: host_core, fifo: None }, "laxity-host", at_host).map_err(text)?;
+    let text = |refused: RefusedBySystem| refused.to_string();
+    let host =
+        spawn_on(ThreadPlacement { core: host_core, fifo: None }, "laxity-host", at_host).map_err(text)?;
     let raise = lines.recv().map_err(|_| "the host's thread ended before it began")?.map_err(text)?;
     let doorbell = far.doorbell();
     let emulation = Emulation {

@@ -62,7 +62,7 @@ const LONGEST: usize = 1 << 30;
 
 /// Identification of the run: sufficient to assemble the same world.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Header {
+pub struct LogHeader {
     /// Version of Laxity that wrote the log.
     pub version: String,
     /// Path of the scenario.
@@ -86,14 +86,14 @@ enum Length {
     Time { total: u64, warmup: u64, cooldown: u64 },
 }
 
-impl Header {
+impl LogHeader {
     /// Header of a run of `length` at `point` of `scenario`, which was read from `files`.
     pub fn new(
         scenario: &Scenario,
         point: &PointIndex,
         length: RunLength,
         path: &Path,
-        files: &Recorded<'_>,
+        files: &RecordedFiles<'_>,
     ) -> Self {
         let length = match length {
             RunLength::Packets { total, warmup, cooldown } => Length::Packets { total, warmup, cooldown },
@@ -200,19 +200,19 @@ impl End {
 }
 
 /// Files that are recorded when they are read.
-pub struct Recorded<'a> {
+pub struct RecordedFiles<'a> {
     files: &'a dyn Files,
     seen: RefCell<BTreeMap<PathBuf, Vec<u8>>>,
 }
 
-impl<'a> Recorded<'a> {
+impl<'a> RecordedFiles<'a> {
     /// Records all reads of `files`.
     pub fn of(files: &'a dyn Files) -> Self {
         Self { files, seen: RefCell::default() }
     }
 }
 
-impl Files for Recorded<'_> {
+impl Files for RecordedFiles<'_> {
     fn open(&self, path: &Path) -> io::Result<Opened<'_>> {
         let mut bytes = Vec::new();
         self.files.open(path)?.bytes.read_to_end(&mut bytes)?;

@@ -31,18 +31,18 @@ mod kernel;
 use std::sync::Arc;
 use std::sync::mpsc;
 
-use laxity_engine::{Calendar, Doorbell, Epoch, RealClock, Ticks};
-use laxity_machine::place::{Placement, keep_awake, spawn_on};
+use laxity_engine::{Calendar, InputDoorbell, RealClock, TickEpoch, Ticks};
+use laxity_machine::place::{ThreadPlacement, keep_awake, spawn_on};
 use laxity_machine::ring::ring;
-use laxity_machine::signal::Interrupt;
-use laxity_machine::{Refused, claim_two_cores};
+use laxity_machine::signal::InterruptLine;
+use laxity_machine::{RefusedBySystem, claim_two_cores};
 
 use laxity_world::experiment::{Experiment, HostPlace, RunLength, Task};
 use laxity_world::limits;
 use laxity_world::receiving::{Receiving, ReceivingHost};
 use laxity_world::results::{Fitness, Run};
 
-use crate::emulate::{Options, real_time, stops};
+use crate::emulate::{EmulationOptions, real_time, stops};
 use crate::in_process::{LEAD, dilation};
 use beside::Beside;
 use cpu::Cpu;
@@ -56,7 +56,7 @@ const RING: usize = 1 << 14;
 
 /// Run of a receiving host.
 #[derive(Debug)]
-pub struct Received {
+pub struct ReceiverRun {
     /// Results, including timeliness.
     pub run: Run,
     /// Packet counts, including those outside the results' window.
@@ -64,12 +64,12 @@ pub struct Received {
     /// Packets without a reported outcome at the end.
     pub under_way: u64,
     /// Refused requests that would have improved the run.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RefusedBySystem>,
 }
 
 /// Runs `experiment`, with channels that arrive at interfaces, with its host in its own thread or
 /// in the kernel; first passes to `warn` any conflict with other runs on its processors.
-pub fn run(experiment: &Experiment, warn: &mut dyn FnMut(&str)) -> Result<Received, String> {
+pub fn run(experiment: &Experiment, warn: &mut dyn FnMut(&str)) -> Result<ReceiverRun, String> {
     let Task::Simulate(length) = experiment.task else {
         return Err("there is nothing to run: the experiment only asks what is admitted".into());
     };
@@ -87,13 +87,13 @@ pub fn run(experiment: &Experiment, warn: &mut dyn FnMut(&str)) -> Result<Receiv
         HostPlace::Kernel => Some(kernel::Prepared::new(&experiment, claimed_host.core)?),
         HostPlace::Model | HostPlace::Thread => None,
     };
-    let options = Options::on(claimed.core);
+    let options = EmulationOptions::on(claimed.core);
     let gap = if kernel.is_some() { kernel::GAP } else { options.gap };
     let end = End {
         experiment: &experiment,
         length,
-        options: Options { gap, ..options },
-        epoch: Epoch::starting_in(LEAD, Ticks::calibrate(), dilation(&experiment)?),
+        options: EmulationOptions { gap, ..options },
+        epoch: TickEpoch::starting_in(LEAD, Ticks::calibrate(), dilation(&experiment)?),
     };
     let mut refused = Vec::new();
     let awake = keep_awake().map_err(|why| refused.push(why)).ok();
@@ -102,7 +102,7 @@ pub fn run(experiment: &Experiment, warn: &mut dyn FnMut(&str)) -> Result<Receiv
         None => by_thread(&end, claimed_host.core)?,
     };
     drop(awake);
-    Ok(Received { run, account, under_way, refused })
+    Ok(ReceiverRun { run, account, under_way, refused })
 }
 
 /// Results, packet counts, and the number of packets without a reported outcome at the end.
@@ -137,8 +137,8 @@ fn by_kernel(end: &End<'_>, kernel: kernel::Prepared) -> Result<Came, String> {
 struct End<'a> {
     experiment: &'a Arc<Experiment>,
     length: RunLength,
-    options: Options,
-    epoch: Epoch,
+    options: EmulationOptions,
+    epoch: TickEpoch,
 }
 
 impl End<'_> {
@@ -148,7 +148,7 @@ impl End<'_> {
     fn run<H, D>(&self, host: H, bell: D) -> Result<(Run, H, impl FnOnce(Run) -> Run + use<H, D>), String>
     where
         H: ReceivingHost + Send + 'static,
-        D: Doorbell + Send + 'static,
+        D: InputDoorbell + Send + 'static,
     {
         let Self { experiment, length, options, epoch } = self;
         let (experiment, length, options, epoch) = (Arc::clone(experiment), *length, *options, *epoch);
@@ -176,12 +176,12 @@ impl End<'_> {
     }
 }
 
-type Host = laxity_machine::place::Placed<Left>;
+type Host = laxity_machine::place::PlacedThread<Left>;
 
 /// Starts the host of `experiment`; returns the adapters that interrupt it.
 fn start(
     experiment: &Arc<Experiment>,
-    epoch: Epoch,
+    epoch: TickEpoch,
     core: Option<usize>,
 ) -> Result<(Adapters, Host), String> {
     let shared = Arc::new(Shared::new(experiment.interfaces_at_rest()));
@@ -190,7 +190,7 @@ fn start(
     let at_host = {
         let (experiment, shared) = (experiment.clone(), shared.clone());
         move || {
-            let interrupts = match Interrupt::line(*epoch.ticks()) {
+            let interrupts = match InterruptLine::line(*epoch.ticks()) {
                 Ok((interrupts, raise)) => {
                     let beside = Beside::calibrate(&epoch);
                     let _ = line.send(Ok(raise));
@@ -205,8 +205,8 @@ fn start(
             Cpu::new(&experiment, &shared, epoch, interrupts, outcomes, beside).run()
         }
     };
-    let text = |refused: Refused| refused.to_string();
-    let host = spawn_on(Placement { core, fifo: None }, "laxity-host", at_host).map_err(text)?;
+    let text = |refused: RefusedBySystem| refused.to_string();
+    let host = spawn_on(ThreadPlacement { core, fifo: None }, "laxity-host", at_host).map_err(text)?;
     let raise = lines.recv().map_err(|_| "the host's thread ended before it began")?.map_err(text)?;
     Ok((Adapters::new(shared, raise, heard), host))
 }

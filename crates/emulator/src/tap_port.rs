@@ -41,12 +41,12 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use laxity_machine::offload::{Cut, Offload, Piece};
+use laxity_machine::offload::{CutBulk, Offload, Piece};
 use laxity_qos::channel::Dropped;
 use laxity_qos::discipline::Class;
 use laxity_units::Time;
 use laxity_world::experiment::{ChannelSpec, Experiment, PortSpec};
-use laxity_world::results::{Delays, Frames};
+use laxity_world::results::{Delays, FrameResults};
 use laxity_world::{Input, Notice, Outside};
 
 pub use bell::TapBell;
@@ -59,7 +59,7 @@ pub use site::Site;
 use store::Store;
 use turns::Turns;
 use wire::next_frame;
-pub use wire::{Polled, Wire};
+pub use wire::{PolledWire, Wire};
 
 /// Maximum number of frames read at a wake: with the work of each for the world, some ten
 /// microseconds, by which an event may become late.
@@ -80,7 +80,7 @@ fn longest_frame(port: &PortSpec) -> usize {
 
 /// Counts of frames by outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
+pub struct FrameCounts {
     /// Read from ports, each as the link carries it.
     pub read: u64,
     /// Bulks of TCP or UDP from which some of those were cut.
@@ -180,7 +180,7 @@ pub struct Ports<W: Wire> {
     /// By port: delivered frames that are not written yet.
     held: Vec<Held>,
     /// By queue: bulk in segmentation.
-    cuts: Vec<Cut>,
+    cuts: Vec<CutBulk>,
     /// Slots reserved for frames of queues other than the first.
     kept: usize,
     /// Copies made and not yet offered: channel and slot.
@@ -193,7 +193,7 @@ pub struct Ports<W: Wire> {
     /// Whether the last wake ended reading at its limit.
     is_backlogged: bool,
     more: Arc<AtomicBool>,
-    counts: Counts,
+    counts: FrameCounts,
 }
 
 impl<W: Wire> Ports<W> {
@@ -265,7 +265,7 @@ impl<W: Wire> Ports<W> {
             offloads: vec![(Offload::NONE, None); slots].into(),
             errors: Errors::default(),
             held: ports.iter().map(|_| Held::default()).collect(),
-            cuts: (0..queues as u16).map(Cut::new).collect(),
+            cuts: (0..queues as u16).map(CutBulk::new).collect(),
             inlets,
             kept,
             copies: VecDeque::new(),
@@ -275,7 +275,7 @@ impl<W: Wire> Ports<W> {
             left: BATCH,
             is_backlogged: false,
             more: Arc::default(),
-            counts: Counts::default(),
+            counts: FrameCounts::default(),
         })
     }
 
@@ -292,7 +292,7 @@ impl<W: Wire> Ports<W> {
     }
 
     /// Real-time delays of the frames of each channel of `experiment`; empty without a clock.
-    pub fn frames(&self, experiment: &Experiment) -> Vec<Frames> {
+    pub fn frames(&self, experiment: &Experiment) -> Vec<FrameResults> {
         let carried = experiment.channels.iter().zip(&self.carriers);
         let timed = carried.filter(|_| self.clock.is_some());
         let summary = |(channel, carrier): (&ChannelSpec, &Option<Carrier>)| {
@@ -303,8 +303,8 @@ impl<W: Wire> Ports<W> {
     }
 
     /// Counts of frames so far.
-    pub fn counts(&self) -> Counts {
-        Counts { written: self.counts.written + self.written_soon() as u64, ..self.counts }
+    pub fn counts(&self) -> FrameCounts {
+        FrameCounts { written: self.counts.written + self.written_soon() as u64, ..self.counts }
     }
 
     /// Channels that carry frames, to be passed to an emulation.
@@ -342,7 +342,7 @@ impl<W: Wire> Ports<W> {
         self.left = BATCH;
         self.is_backlogged = more;
         self.let_all_go();
-        self.more.store(more || self.cuts.iter().any(Cut::is_pending), Ordering::Relaxed);
+        self.more.store(more || self.cuts.iter().any(CutBulk::is_pending), Ordering::Relaxed);
         // Until a poll finds them empty.
         self.inlets.iter().for_each(Inlet::may_have);
         None

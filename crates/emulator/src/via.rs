@@ -27,24 +27,24 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use laxity_engine::{Calendar, Dilation, Epoch, Limits, RealClock, Ticks};
-use laxity_machine::place::{Placed, Placement, spawn_on};
-use laxity_machine::{Refused, claim_core};
+use laxity_engine::{Calendar, Dilation, Limits, RealClock, TickEpoch, Ticks};
+use laxity_machine::place::{PlacedThread, ThreadPlacement, spawn_on};
+use laxity_machine::{RefusedBySystem, claim_core};
 use laxity_model::via::{ViaConfig, ViaOutput, ViaReport};
 use laxity_units::{Span, Time};
 use laxity_world::Observed;
 use laxity_world::results::{Fitness, RealTime, Run};
 
 use crate::emulate::{real_time, stops};
-use crate::log::{Header, Recorder};
+use crate::log::{LogHeader, Recorder};
 use cluster::Cluster;
 pub use cluster::Violations;
 use control::Doors;
 pub use control::socket_of;
 use desk::{Counter, Desk};
 use inputs::{Inputs, Journal};
-pub use interface::Tally;
-pub use replay::{Replayed, replay};
+pub use interface::InterfaceTally;
+pub use replay::{ReplayedService, replay};
 pub use stepped::Stepped;
 
 /// Adapters to emulate.
@@ -70,7 +70,7 @@ impl Setup {
 
 /// Recorded output of an adapter.
 #[derive(Debug, Clone, Copy)]
-pub struct Recorded {
+pub struct RecordedOutput {
     /// Adapter.
     pub node: u32,
     /// Time.
@@ -85,13 +85,13 @@ pub struct Served {
     /// Report of each adapter.
     pub adapters: Vec<ViaReport>,
     /// Counts of messages.
-    pub tally: Tally,
+    pub tally: InterfaceTally,
     /// Violations by programs.
     pub violations: Violations,
     /// Results of the observed channels.
     pub channels: Vec<Observed>,
     /// Outputs of adapters, if recorded.
-    pub recorded: Vec<Recorded>,
+    pub recorded: Vec<RecordedOutput>,
     /// End time.
     pub end: Time,
     /// Number of events.
@@ -104,7 +104,7 @@ pub struct Served {
     /// Timeliness, and the fitness for verdicts.
     pub kept: RealTime,
     /// Refused requests that would have improved the run.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RefusedBySystem>,
 }
 
 /// Records of adapters that serve programs.
@@ -117,19 +117,19 @@ pub struct Beside {
 }
 
 /// Running adapters.
-pub struct Service {
-    end: Placed<Served>,
-    control: Placed<()>,
+pub struct ViService {
+    end: PlacedThread<Served>,
+    control: PlacedThread<()>,
     over: Arc<AtomicBool>,
     directory: PathBuf,
-    refused: Vec<Refused>,
+    refused: Vec<RefusedBySystem>,
     swept: Vec<String>,
 }
 
 /// Opens the adapters of `setup` at sockets in `directory`, which are named by the adapters'
 /// numbers. END runs at `placement`, by default on the last processor that no other run has
 /// claimed.
-pub fn serve(setup: Setup, directory: &Path, placement: Placement) -> io::Result<Service> {
+pub fn serve(setup: Setup, directory: &Path, placement: ThreadPlacement) -> io::Result<ViService> {
     serve_beside(setup, directory, placement, Beside::default())
 }
 
@@ -137,15 +137,15 @@ pub fn serve(setup: Setup, directory: &Path, placement: Placement) -> io::Result
 pub fn serve_beside(
     setup: Setup,
     directory: &Path,
-    placement: Placement,
+    placement: ThreadPlacement,
     beside: Beside,
-) -> io::Result<Service> {
+) -> io::Result<ViService> {
     let doors = Doors::open(directory, setup.nodes)?;
     let over = Arc::new(AtomicBool::new(false));
     let (desk, counter) = Desk::with_counter(&over);
     let claimed = claim_core(placement.core);
-    let epoch = Epoch::starting_in(Span::ZERO, Ticks::calibrate(), Dilation::NONE);
-    let placement = Placement { core: claimed.core, ..placement };
+    let epoch = TickEpoch::starting_in(Span::ZERO, Ticks::calibrate(), Dilation::NONE);
+    let placement = ThreadPlacement { core: claimed.core, ..placement };
     let mut end = spawn_on(placement, "vi-adapters", move || {
         let _held = claimed;
         run(setup, epoch, desk, beside)
@@ -154,16 +154,16 @@ pub fn serve_beside(
     let refused = std::mem::take(&mut end.refused);
     let swept = doors.swept().to_vec();
     let control = attend(doors, counter, over.clone())?;
-    Ok(Service { end, control, over, directory: directory.to_path_buf(), refused, swept })
+    Ok(ViService { end, control, over, directory: directory.to_path_buf(), refused, swept })
 }
 
-fn attend(doors: Doors, counter: Counter, over: Arc<AtomicBool>) -> io::Result<Placed<()>> {
+fn attend(doors: Doors, counter: Counter, over: Arc<AtomicBool>) -> io::Result<PlacedThread<()>> {
     let control =
-        spawn_on(Placement::default(), "vi-control", move || control::serve(&doors, &counter, &over));
+        spawn_on(ThreadPlacement::default(), "vi-control", move || control::serve(&doors, &counter, &over));
     control.map_err(io::Error::other)
 }
 
-impl Service {
+impl ViService {
     /// Remains of killed runs that were removed.
     pub fn swept(&self) -> &[String] {
         &self.swept
@@ -184,7 +184,7 @@ impl Service {
     }
 }
 
-fn run(setup: Setup, epoch: Epoch, desk: Desk, beside: Beside) -> Served {
+fn run(setup: Setup, epoch: TickEpoch, desk: Desk, beside: Beside) -> Served {
     let mut cluster = Cluster::new(setup, Some(epoch), desk);
     cluster.channels = beside.channels;
     if let Some(Logging(journal)) = beside.log {
@@ -201,7 +201,7 @@ fn run(setup: Setup, epoch: Epoch, desk: Desk, beside: Beside) -> Served {
 
 /// Starts a log of adapters that serve programs, in `file`: the first value takes the inputs, the
 /// second ends the log.
-pub fn log<W: Write + Send + 'static>(file: W, header: &Header) -> io::Result<(Logging, Recorder)> {
+pub fn log<W: Write + Send + 'static>(file: W, header: &LogHeader) -> io::Result<(Logging, Recorder)> {
     let (tape, recorder) = Recorder::begin::<W, inputs::Pending>(file, header)?;
     Ok((Logging(Journal::new(tape)), recorder))
 }

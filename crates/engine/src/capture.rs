@@ -36,7 +36,7 @@ pub enum LinkType {
 
 /// Interface of a capture, in order of declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Interface(u32);
+pub struct CaptureInterface(u32);
 
 /// Writes frames as they pass.
 ///
@@ -73,12 +73,12 @@ impl<W: Write> FrameCapture<W> {
     }
 
     /// Adds the interface `name` with frames of type `link`.
-    pub fn interface(&mut self, name: &str, link: LinkType) -> Interface {
+    pub fn interface(&mut self, name: &str, link: LinkType) -> CaptureInterface {
         let linktype = match link {
             LinkType::Ethernet => DataLink::ETHERNET,
             LinkType::User0 => DataLink::USER0,
         };
-        let interface = Interface(self.interfaces);
+        let interface = CaptureInterface(self.interfaces);
         self.interfaces += 1;
         let options = vec![
             InterfaceDescriptionOption::IfName(Cow::Borrowed(name)),
@@ -100,7 +100,7 @@ impl<W: Write> FrameCapture<W> {
     }
 
     /// Writes `frame`, which passed `interface` at `at`, with an optional comment.
-    pub fn frame(&mut self, interface: Interface, at: Time, frame: &[u8], remark: Option<&str>) {
+    pub fn frame(&mut self, interface: CaptureInterface, at: Time, frame: &[u8], remark: Option<&str>) {
         let original_len = u32::try_from(frame.len()).expect("a frame is shorter than 4 GiB");
         let kept = original_len.min(self.snap_length.get() as u32) as usize;
         self.write(EnhancedPacketBlock {

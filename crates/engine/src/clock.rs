@@ -42,11 +42,11 @@ use std::collections::VecDeque;
 use laxity_units::{Span, Time};
 
 #[cfg(not(target_family = "wasm"))]
-pub use attribution::{Attribution, During, Gap, Late};
+pub use attribution::{Attribution, During, Gap, LateEvents};
 #[cfg(not(target_family = "wasm"))]
-pub use real::{Doorbell, RealClock};
+pub use real::{InputDoorbell, RealClock};
 #[cfg(not(target_family = "wasm"))]
-pub use ticks::{Dilation, Epoch, Ticks};
+pub use ticks::{Dilation, TickEpoch, Ticks};
 
 /// Result of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,9 +76,9 @@ pub trait Clock {
 
 /// Clock of a simulation: every time is reached at once, without outside inputs.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct VirtualClock;
+pub struct SimulationClock;
 
-impl Clock for VirtualClock {
+impl Clock for SimulationClock {
     const JUMPS: bool = true;
 
     #[inline(always)]
@@ -89,7 +89,7 @@ impl Clock for VirtualClock {
 
 /// Clock with scripted lateness and wakes, to test a world against the behaviour of a real clock.
 ///
-/// After the end of the script it behaves as a [`VirtualClock`].
+/// After the end of the script it behaves as a [`SimulationClock`].
 #[derive(Debug, Clone, Default)]
 pub struct ScriptedClock {
     late: VecDeque<Span>,

@@ -62,7 +62,7 @@ pub enum Stop {
 
 /// Result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct EngineOutcome {
     /// Reason for which it stopped.
     pub stop: Stop,
     /// Time at which it stopped; also the calendar's.
@@ -94,7 +94,7 @@ pub fn run<W: World, C: Clock>(
     calendar: &mut Calendar<W::Event>,
     clock: &mut C,
     limits: Limits,
-) -> Outcome {
+) -> EngineOutcome {
     let before = calendar.happened();
     let last = before.saturating_add(limits.events);
     let mut wakes = 0;
@@ -144,5 +144,5 @@ pub fn run<W: World, C: Clock>(
     // The clock did not wait for events reached by a leap.
     lateness.record_on_time(events - lateness.count());
     let now = calendar.now();
-    Outcome { stop, now, idle_from: idle_from.unwrap_or(now), events, wakes, lateness }
+    EngineOutcome { stop, now, idle_from: idle_from.unwrap_or(now), events, wakes, lateness }
 }

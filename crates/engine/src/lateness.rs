@@ -29,7 +29,7 @@ pub struct Lateness {
 
 /// Bucket of the histogram of a [`Lateness`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bucket {
+pub struct LatenessBucket {
     /// Minimum lateness of the bucket.
     pub from: Span,
     /// Maximum lateness of the bucket.
@@ -110,7 +110,7 @@ impl Lateness {
     }
 
     /// Non-empty buckets, in rising order.
-    pub fn buckets(&self) -> impl Iterator<Item = Bucket> {
+    pub fn buckets(&self) -> impl Iterator<Item = LatenessBucket> {
         let late = self.late.iter().enumerate().skip(1).map(|(index, count)| bucket(index, *count));
         std::iter::once(bucket(0, self.on_time)).chain(late).filter(|bucket| bucket.count != 0)
     }
@@ -127,11 +127,11 @@ fn index(ps: u64) -> usize {
     (u64::from(power) * PARTS + (ps >> power)) as usize
 }
 
-fn bucket(index: usize, count: u64) -> Bucket {
+fn bucket(index: usize, count: u64) -> LatenessBucket {
     let index = index as u64;
     let power = (index / PARTS).saturating_sub(1);
     let from = (index - power * PARTS) << power;
-    Bucket { from: Span::from_ps(from), to: Span::from_ps(from + ((1 << power) - 1)), count }
+    LatenessBucket { from: Span::from_ps(from), to: Span::from_ps(from + ((1 << power) - 1)), count }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Components never read a clock. They are called with `now` and an input, change their state and
 //! return when they need the next call. The engine is independent of networks: a [`Calendar`] has
 //! the pending events, a [`World`] handles them, a [`Clock`] waits for their times, and [`run`] is
-//! the one loop that joins these. The same world simulates under [`VirtualClock`], replays a
+//! the one loop that joins these. The same world simulates under [`SimulationClock`], replays a
 //! scripted schedule under [`ScriptedClock`] and serves under [`RealClock`].
 //!
 //! Two invariants hold. *Same seed, same run*: order, random numbers and trace have the same bits
@@ -52,11 +52,11 @@ mod world;
 
 pub use asked::Asked;
 pub use calendar::Calendar;
-pub use capture::{FrameCapture, Interface, LinkType};
+pub use capture::{CaptureInterface, FrameCapture, LinkType};
 #[cfg(not(target_family = "wasm"))]
-pub use clock::{Attribution, Dilation, Doorbell, During, Epoch, Gap, Late, RealClock, Ticks};
-pub use clock::{Clock, ScriptedClock, VirtualClock, Wait};
-pub use driver::{Limits, Outcome, Stop, run};
-pub use lateness::{Bucket, Lateness};
+pub use clock::{Attribution, Dilation, During, Gap, InputDoorbell, LateEvents, RealClock, TickEpoch, Ticks};
+pub use clock::{Clock, ScriptedClock, SimulationClock, Wait};
+pub use driver::{EngineOutcome, Limits, Stop, run};
+pub use lateness::{Lateness, LatenessBucket};
 pub use random::{Exponentials, Seed, Stream, splitmix64};
 pub use world::World;

@@ -22,8 +22,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use laxity_lab::attack::{self, median};
-use laxity_lab::dominance::{self, Judgement, Law, Shrunk};
-use laxity_lab::property::{Failure, Kept, Property, Tally, Verdict, drawn};
+use laxity_lab::dominance::{self, Law, PairJudgement, Shrunk};
+use laxity_lab::property::{Checked, Defect, Kept, Property, PropertyTally, drawn};
 use laxity_scenario::draw::{self, Table, files, scenario, shrink};
 use laxity_units::Span;
 
@@ -120,7 +120,7 @@ struct Soak {
     started: Instant,
     next: AtomicU64,
     over: AtomicBool,
-    tally: Mutex<Tally>,
+    tally: Mutex<PropertyTally>,
     found: Mutex<Found>,
     attacked: Mutex<Vec<Attacked>>,
     /// How many pairs were judged, by law and judgement.
@@ -184,7 +184,7 @@ impl Soak {
 
     fn work(&self, thread: usize) {
         let property = Property { twice: true, ..Property::default() };
-        let mut tally = Tally::default();
+        let mut tally = PropertyTally::default();
         while !self.is_over() && !self.over.load(Ordering::Relaxed) {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             let number = if self.arguments.network { draw::network(number) } else { number };
@@ -201,12 +201,12 @@ impl Soak {
             }
             let verdict = property.check(&drawn.file.text());
             tally.count(&drawn, &verdict);
-            if let Verdict::Broken(failure) = &verdict {
+            if let Checked::Broken(failure) = &verdict {
                 // Cutting a finding down takes thousands of runs, and is no run that hangs.
                 *self.looks[thread].lock().unwrap() = None;
                 self.write_down(number, &drawn, failure, property);
             }
-            if let (Some(steps), Verdict::Kept(Kept { bounds: 1.., .. })) = (self.arguments.attack, &verdict)
+            if let (Some(steps), Checked::Kept(Kept { bounds: 1.., .. })) = (self.arguments.attack, &verdict)
             {
                 self.attack(number, &drawn.file, steps);
             } else if let Some(since) = self.looks[thread].lock().unwrap().map(|(_, since)| since.elapsed())
@@ -227,13 +227,13 @@ impl Soak {
         let Some(text) = dominance::settled(&file.text()) else { return };
         for (law, judgement) in dominance::judge(&text, &Law::ALL, usize::MAX) {
             let word = match &judgement {
-                Judgement::Kept(0) => "kept without a bound",
-                Judgement::Kept(_) => "kept",
-                Judgement::Unjudged(why) => why,
-                Judgement::Broken(_) => "BROKEN",
+                PairJudgement::Kept(0) => "kept without a bound",
+                PairJudgement::Kept(_) => "kept",
+                PairJudgement::Unjudged(why) => why,
+                PairJudgement::Broken(_) => "BROKEN",
             };
             *self.pairs.lock().unwrap().entry((law, word)).or_default() += 1;
-            let Judgement::Broken(breach) = judgement else { continue };
+            let PairJudgement::Broken(breach) = judgement else { continue };
             let Some(Shrunk { before, after, breach }) = dominance::shrunk(file, &breach, PAIR_TRIES) else {
                 eprintln!("\nscenario {number}: {breach}");
                 self.found.lock().unwrap().files.push(PathBuf::from(format!("{number}")));
@@ -264,8 +264,13 @@ impl Soak {
         let Ok(scenario) = drawn(&file.text()) else { return };
         let Some(point) = scenario.points().next() else { return };
         let experiments = [scenario.experiment(&point)];
-        let options =
-            attack::Options { steps, seed: number, threads: NonZero::new(1), channel: None, events: EVENTS };
+        let options = attack::AttackOptions {
+            steps,
+            seed: number,
+            threads: NonZero::new(1),
+            channel: None,
+            events: EVENTS,
+        };
         let began = now();
         let left = self.arguments.time.saturating_sub(self.started.elapsed()).min(LONGEST);
         let passed = || Span::from_secs_f64(began.elapsed().as_secs_f64()).unwrap_or(Span::MAX);
@@ -283,7 +288,7 @@ impl Soak {
         // Some scenarios have no bound to attack, and say so.
         let Ok(all) = all else { return };
         // An attack that was cut short does not show how far a full one would have got.
-        if !time.allows(attack::Phase::Climb) && all.iter().all(|found| !found.exceeds()) {
+        if !time.allows(attack::SearchPhase::Climb) && all.iter().all(|found| !found.exceeds()) {
             return;
         }
         for found in all.iter().filter(|found| found.exceeds()) {
@@ -302,10 +307,10 @@ impl Soak {
         self.attacked.lock().unwrap().push(Attacked { number, words, shares });
     }
 
-    fn write_down(&self, number: u64, drawn: &draw::Scenario, failure: &Failure, property: Property) {
-        let property = Property { twice: *failure == Failure::Differs, ..property };
+    fn write_down(&self, number: u64, drawn: &draw::DrawnScenario, failure: &Defect, property: Property) {
+        let property = Property { twice: *failure == Defect::Differs, ..property };
         let fails = |file: &Table| match property.check(&file.text()) {
-            Verdict::Broken(other) if other.is_like(failure) => Some(other),
+            Checked::Broken(other) if other.is_like(failure) => Some(other),
             _ => None,
         };
         let small = shrink(&drawn.file, TRIES, &mut |file| !self.is_over() && fails(file).is_some());
@@ -446,7 +451,7 @@ fn says(file: &Table, wanted: &str) -> bool {
 
 /// The words of the file and its failure: scenarios that agree in them are most likely the same
 /// finding.
-fn kind(file: &Table, failure: &Failure) -> String {
+fn kind(file: &Table, failure: &Defect) -> String {
     let mut words = BTreeSet::new();
     file.visit_words(&mut |path, word, _| {
         if !path.starts_with("channel.class") {
@@ -454,18 +459,18 @@ fn kind(file: &Table, failure: &Failure) -> String {
         }
     });
     let how = match failure {
-        Failure::Exceeded { .. } => "exceeded",
-        Failure::Lost { .. } => "lost",
-        Failure::Crowded { .. } => "crowded",
-        Failure::Starved { .. } => "starved",
-        Failure::Jittered { .. } => "jittered",
-        Failure::Displaced { .. } => "displaced",
-        Failure::Rules { .. } => "broke a rule",
-        Failure::Unkept { .. } => "broke a contract",
-        Failure::Dropped { .. } => "lost a channel",
-        Failure::Differs => "differs",
-        Failure::Panicked(_) => "panicked",
-        Failure::Wordless => "wordless",
+        Defect::Exceeded { .. } => "exceeded",
+        Defect::Lost { .. } => "lost",
+        Defect::Crowded { .. } => "crowded",
+        Defect::Starved { .. } => "starved",
+        Defect::Jittered { .. } => "jittered",
+        Defect::Displaced { .. } => "displaced",
+        Defect::Rules { .. } => "broke a rule",
+        Defect::Unkept { .. } => "broke a contract",
+        Defect::Dropped { .. } => "lost a channel",
+        Defect::Differs => "differs",
+        Defect::Panicked(_) => "panicked",
+        Defect::Wordless => "wordless",
     };
     format!("{how}: {}", words.into_iter().collect::<Vec<_>>().join(" "))
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// The answer to a channel that asks for a bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct AnswerRow {
     /// The verdict in a word or two: `admitted`, `refused`, `not analysed`.
     pub verdict: &'static str,
     /// The deadline that it asks for, from end to end.
@@ -21,9 +21,9 @@ pub struct Row {
     pub station: Option<String>,
 }
 
-impl Row {
+impl AnswerRow {
     /// The answer to channel `i`; none for best effort.
-    pub fn of(experiment: &Experiment, promises: &Promises, i: usize) -> Option<Row> {
+    pub fn of(experiment: &Experiment, promises: &Promises, i: usize) -> Option<AnswerRow> {
         let promise = &promises.channels[i];
         let bound = promise.end_to_end_bound();
         let station = match promise {
@@ -32,7 +32,7 @@ impl Row {
             Promise::Admitted(hops) => least_margin(experiment, hops),
             _ => None,
         };
-        Some(Row { verdict: promise.verdict(), asked: experiment.channels[i].deadline, bound, station })
+        Some(AnswerRow { verdict: promise.verdict(), asked: experiment.channels[i].deadline, bound, station })
     }
 
     /// The margin: deadline minus bound, in seconds.
@@ -73,7 +73,7 @@ pub fn channels(experiment: &Experiment, shows: impl Fn(&str) -> bool) -> (Vec<V
 }
 
 fn channel(experiment: &Experiment, channel: &ChannelSpec, promises: &Promises, i: usize) -> Value {
-    let Some(row) = Row::of(experiment, promises, i) else {
+    let Some(row) = AnswerRow::of(experiment, promises, i) else {
         return json!({ "name": channel.name, "verdict": "best effort" });
     };
     let promise = &promises.channels[i];

@@ -44,8 +44,8 @@ use laxity_world::results::Run;
 use crate::parallel;
 use climb::{Climb, Worst};
 use ground::Ground;
-pub use limit::{Phase, TimeLimit};
-pub use record::{Attacked, AttackedPoint, Record, alike, beside};
+pub use limit::{SearchPhase, TimeLimit};
+pub use record::{AttackRecord, Attacked, AttackedPoint, alike, beside};
 pub use scene::{Play, Scene, conforms};
 pub use write::{Confirmed, WriteError, write};
 
@@ -63,7 +63,7 @@ const MOST_ENUMERATED: u64 = 4096;
 
 /// How to search.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct AttackOptions {
     /// Approximate runs for each channel; the search ends earlier at its time limit.
     pub steps: u64,
     /// Root of every random stream.
@@ -78,7 +78,7 @@ pub struct Options {
 
 /// The progress of a search.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Progress {
+pub struct AttackProgress {
     /// Runs played for each channel.
     pub done: u64,
     /// The channel closest to its bound, with its worst response as a share of it.
@@ -139,9 +139,9 @@ pub fn median(shares: impl Iterator<Item = f64>) -> Option<f64> {
 /// attacked, and all are run.
 pub fn attack(
     experiments: &[Experiment],
-    options: &Options,
+    options: &AttackOptions,
     time: TimeLimit<'_>,
-    observe: &mut dyn FnMut(&Progress),
+    observe: &mut dyn FnMut(&AttackProgress),
 ) -> Result<Vec<Found>, Unattacked> {
     let runs = parallel::ordered(
         experiments.len(),
@@ -172,7 +172,7 @@ pub fn attack(
 /// The run of `experiment` with its own traffic, within its time limit; and whether it ended.
 fn run_plain(experiment: &Experiment, time: TimeLimit<'_>) -> (Run, bool) {
     let Some(mut steps) = Steps::open(experiment) else { return (laxity_world::run(experiment), true) };
-    let ended = steps.finish_while(u64::MAX, &|| time.allows(Phase::Plain));
+    let ended = steps.finish_while(u64::MAX, &|| time.allows(SearchPhase::Plain));
     (steps.close(), ended)
 }
 
@@ -180,13 +180,13 @@ fn run_plain(experiment: &Experiment, time: TimeLimit<'_>) -> (Run, bool) {
 fn enumerate(
     ground: &Ground,
     targets: &[usize],
-    options: &Options,
+    options: &AttackOptions,
     time: TimeLimit<'_>,
     known: &mut [Option<Worst>],
 ) -> u64 {
     let senders = ground.players.iter().filter(|player| player.sends && player.rounds.is_none()).count();
     let most = (options.steps / ENUMERATED).min(MOST_ENUMERATED);
-    let go_on = || time.allows(Phase::Grid);
+    let go_on = || time.allows(SearchPhase::Grid);
     if !(2..=SMALL).contains(&senders) {
         return 0;
     }
@@ -212,13 +212,13 @@ fn enumerate(
 fn climb(
     ground: &Ground,
     targets: &[usize],
-    options: &Options,
+    options: &AttackOptions,
     mut done: u64,
     time: TimeLimit<'_>,
     known: &mut [Option<Worst>],
-    observe: &mut dyn FnMut(&Progress),
+    observe: &mut dyn FnMut(&AttackProgress),
 ) {
-    let go_on = || time.allows(Phase::Climb);
+    let go_on = || time.allows(SearchPhase::Climb);
     let seed = Seed::new(options.seed);
     let climbs: Vec<Mutex<Climb>> = targets
         .iter()
@@ -249,7 +249,7 @@ fn climb(
                 _ => climb.restart(known),
             }
         }
-        observe(&Progress { done, closest: closest(ground, targets, known) });
+        observe(&AttackProgress { done, closest: closest(ground, targets, known) });
     }
 }
 

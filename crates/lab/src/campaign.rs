@@ -24,15 +24,15 @@ use std::fmt;
 use std::num::NonZero;
 use std::path::PathBuf;
 
-use laxity_report::claims::{Budget, Judge, Judgement};
+use laxity_report::claims::{Judge, Judgement, ScriptBudget};
 use laxity_report::output::{self, Workplace};
 use laxity_report::present::{self, Making, Stamp, Written};
 use laxity_scenario::claim::ClaimError;
 use laxity_scenario::{PointIndex, Scenario};
 use laxity_world::experiment::{ClockKind, Experiment};
-use laxity_world::results::{Provenance, Results, Run, Standing, Tally, Verdict};
+use laxity_world::results::{Provenance, Results, Run, Standing, Verdict, VerdictTally};
 
-use crate::attack::{self, Record};
+use crate::attack::{self, AttackRecord};
 use crate::parallel;
 pub(crate) use point::once;
 use point::{Finished, point};
@@ -40,7 +40,7 @@ use store::Store;
 
 /// How to run a scenario.
 #[derive(Debug, Clone, Default)]
-pub struct Options {
+pub struct RunOptions {
     /// The directory of results; with `None` no file is written and no point is kept.
     pub out: Option<PathBuf>,
     /// Points that run at once; `None` for one per core.
@@ -56,7 +56,7 @@ pub struct Options {
     pub retries: usize,
     /// Makes the budget of each script of a claim; without one, only endless loops and huge values
     /// end a script.
-    pub budget: Option<fn() -> Budget>,
+    pub budget: Option<fn() -> ScriptBudget>,
     /// The identity of this build among those of the same version; points that another build ran
     /// are not used.
     pub build: String,
@@ -104,7 +104,7 @@ impl Outcome {
 
     /// The overall result.
     pub fn standing(&self) -> Standing {
-        let tally = Tally::of(&self.verdicts);
+        let tally = VerdictTally::of(&self.verdicts);
         match () {
             () if !self.errors.is_empty() => Standing::BadClaim,
             () if tally.contradicted > 0 || self.results.has_unexpected_refusal() => Standing::Fails,
@@ -126,7 +126,7 @@ impl Outcome {
 
 /// Why a scenario has no outcome.
 #[derive(Debug)]
-pub enum Error {
+pub enum CampaignError {
     /// Claims have invalid scripts. No point ran.
     Unjudged(Vec<ClaimError>),
     /// A seed was given, and the sweep sets its own.
@@ -146,52 +146,54 @@ pub enum Error {
         message: String,
     },
     /// The named directory for the results must not be written.
-    Output(output::Error),
+    Output(output::OutputError),
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for CampaignError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Unjudged(errors) => {
+            CampaignError::Unjudged(errors) => {
                 let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
                 f.write_str(&errors.join("\n"))
             }
-            Error::SweptSeed => {
+            CampaignError::SweptSeed => {
                 f.write_str("the sweep sets the seed itself, it cannot be given from outside")
             }
-            Error::Broken { point, message } if point.is_empty() => write!(f, "the run broke off: {message}"),
-            Error::Broken { point, message } => write!(f, "the run at {point} broke off: {message}"),
-            Error::Refused { point, message } if point.is_empty() => {
+            CampaignError::Broken { point, message } if point.is_empty() => {
+                write!(f, "the run broke off: {message}")
+            }
+            CampaignError::Broken { point, message } => write!(f, "the run at {point} broke off: {message}"),
+            CampaignError::Refused { point, message } if point.is_empty() => {
                 write!(f, "it cannot be run here: {message}")
             }
-            Error::Refused { point, message } => write!(f, "{point} cannot be run here: {message}"),
-            Error::Output(error) => error.fmt(f),
+            CampaignError::Refused { point, message } => write!(f, "{point} cannot be run here: {message}"),
+            CampaignError::Output(error) => error.fmt(f),
         }
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for CampaignError {}
 
 /// Runs one point, or says what it lacks; the caller fills in the point's place in the sweep.
-pub type Runner<'a> = &'a (dyn Fn(&Experiment) -> Result<Run, String> + Sync);
+pub type PointRunner<'a> = &'a (dyn Fn(&Experiment) -> Result<Run, String> + Sync);
 
 /// Runs every point of `scenario` under virtual time, judges its claims and writes the directory of results.
 pub fn run(
     scenario: &Scenario,
-    options: &Options,
+    options: &RunOptions,
     observe: &mut dyn FnMut(Progress),
-) -> Result<Outcome, Error> {
+) -> Result<Outcome, CampaignError> {
     run_by(scenario, options, &|experiment| Ok(laxity_world::run(experiment)), observe)
 }
 
 /// Likewise with points run by `runner`, according to their clocks.
 pub fn run_by(
     scenario: &Scenario,
-    options: &Options,
-    runner: Runner<'_>,
+    options: &RunOptions,
+    runner: PointRunner<'_>,
     observe: &mut dyn FnMut(Progress),
-) -> Result<Outcome, Error> {
-    let judge = Judge::compile(&scenario.claims).map_err(Error::Unjudged)?;
+) -> Result<Outcome, CampaignError> {
+    let judge = Judge::compile(&scenario.claims).map_err(CampaignError::Unjudged)?;
     let total = scenario.points().count();
     let place = Place::take(scenario, options, &mut || {
         observe(Progress { done: 0, kept: 0, total, waiting: true });
@@ -203,7 +205,11 @@ pub fn run_by(
 }
 
 /// Runs one point of `scenario`, as [`run_by`] does.
-pub fn run_point(scenario: &Scenario, point: &PointIndex, runner: Runner<'_>) -> Result<Run, Error> {
+pub fn run_point(
+    scenario: &Scenario,
+    point: &PointIndex,
+    runner: PointRunner<'_>,
+) -> Result<Run, CampaignError> {
     let run = once(scenario, runner, point, &scenario.experiment(point))?;
     Ok(Run { point: point.indices().to_vec(), ..run })
 }
@@ -213,9 +219,9 @@ pub fn run_point(scenario: &Scenario, point: &PointIndex, runner: Runner<'_>) ->
 /// # Panics
 ///
 /// If there are not as many `runs` as points.
-pub fn of_runs(scenario: &Scenario, options: &Options, runs: Vec<Run>) -> Result<Outcome, Error> {
+pub fn of_runs(scenario: &Scenario, options: &RunOptions, runs: Vec<Run>) -> Result<Outcome, CampaignError> {
     assert_eq!(runs.len(), scenario.points().count(), "a run for each point");
-    let judge = Judge::compile(&scenario.claims).map_err(Error::Unjudged)?;
+    let judge = Judge::compile(&scenario.claims).map_err(CampaignError::Unjudged)?;
     let place = Place::take(scenario, options, &mut || ())?;
     let results = Results { provenance: provenance(scenario, options), axes: scenario.axes.clone(), runs };
     let judgement = judge.judge(&results, options.budget);
@@ -229,13 +235,13 @@ pub fn of_runs(scenario: &Scenario, options: &Options, runs: Vec<Run>) -> Result
 /// that run.
 pub fn of_point(
     scenario: &Scenario,
-    options: &Options,
+    options: &RunOptions,
     point: &PointIndex,
     clock: &str,
     run: Run,
     waiting: &mut dyn FnMut(),
-) -> Result<Outcome, Error> {
-    let judge = Judge::compile(&scenario.claims).map_err(Error::Unjudged)?;
+) -> Result<Outcome, CampaignError> {
+    let judge = Judge::compile(&scenario.claims).map_err(CampaignError::Unjudged)?;
     let mut axes = scenario.axes.clone();
     for (axis, index) in axes.iter_mut().zip(point.indices()) {
         axis.points = vec![axis.points[*index].clone()];
@@ -260,7 +266,11 @@ enum Place {
 }
 
 impl Place {
-    fn take(scenario: &Scenario, options: &Options, waiting: &mut dyn FnMut()) -> Result<Place, Error> {
+    fn take(
+        scenario: &Scenario,
+        options: &RunOptions,
+        waiting: &mut dyn FnMut(),
+    ) -> Result<Place, CampaignError> {
         let Some(out) = &options.out else { return Ok(Place::Nowhere) };
         let inputs = scenario.inputs();
         let place = match options.no_report {
@@ -269,15 +279,15 @@ impl Place {
         };
         match place.and_then(|()| Workplace::take(out, waiting)) {
             Ok(place) => Ok(Place::Taken(place)),
-            Err(error @ output::Error::Refused { .. }) => Err(Error::Output(error)),
-            Err(error @ output::Error::Failed { .. }) => Ok(Place::Lost(error.to_string())),
+            Err(error @ output::OutputError::Refused { .. }) => Err(CampaignError::Output(error)),
+            Err(error @ output::OutputError::Failed { .. }) => Ok(Place::Lost(error.to_string())),
         }
     }
 }
 
 fn finish(
     scenario: &Scenario,
-    options: &Options,
+    options: &RunOptions,
     place: &Place,
     kept: usize,
     mut results: Results,
@@ -307,16 +317,18 @@ fn finish(
 
 /// Puts beside the worst of each channel what an attack on the same file has found. Only now: a
 /// verdict is about what ran.
-fn tell_attacks(scenario: &Scenario, options: &Options, results: &mut Results) {
+fn tell_attacks(scenario: &Scenario, options: &RunOptions, results: &mut Results) {
     let record = options.out.as_deref().map(attack::beside);
-    let Some(record) = record.and_then(|directory| Record::read(&directory, &scenario.hash)) else { return };
+    let Some(record) = record.and_then(|directory| AttackRecord::read(&directory, &scenario.hash)) else {
+        return;
+    };
     for run in &mut results.runs {
         let point = PointIndex::at(&run.point).describe(&results.axes);
         record.tell(&point, run);
     }
 }
 
-fn provenance(scenario: &Scenario, options: &Options) -> Provenance {
+fn provenance(scenario: &Scenario, options: &RunOptions) -> Provenance {
     Provenance {
         name: scenario.name.clone(),
         title: scenario.title.clone(),
@@ -355,11 +367,11 @@ struct Finishing {
 
 fn points(
     scenario: &Scenario,
-    options: &Options,
-    runner: Runner<'_>,
+    options: &RunOptions,
+    runner: PointRunner<'_>,
     place: &Place,
     observe: &mut dyn FnMut(Progress),
-) -> Result<Finishing, Error> {
+) -> Result<Finishing, CampaignError> {
     let points: Vec<PointIndex> = scenario.points().collect();
     let (store, mut unkept) = match place {
         Place::Nowhere => (None, None),

@@ -30,7 +30,7 @@ pub struct Recording {
 
 /// A contract that a recording keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
+pub struct ContractRow {
     /// `M`.
     pub largest: Bytes,
     /// `B`, the least.
@@ -45,7 +45,7 @@ pub struct Row {
 
 /// Why there is no contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unfit {
+pub enum NoContract {
     /// The file has no times, and no interval was given.
     NoTimes,
     /// All messages are of one instant.
@@ -54,7 +54,7 @@ pub enum Unfit {
 
 impl Recording {
     /// The frames of `trace`, `interval` apart in place of the times of the file.
-    pub fn of(trace: &Trace, interval: Option<Span>) -> Result<Self, Unfit> {
+    pub fn of(trace: &Trace, interval: Option<Span>) -> Result<Self, NoContract> {
         let apart = |i: usize, apart: Span| Time::ZERO.saturating_add(apart.saturating_mul(i as u64));
         let at = |i: usize, frame: &Frame| match interval {
             Some(interval) => Some(apart(i, interval)),
@@ -62,8 +62,8 @@ impl Recording {
         };
         let messages = trace.frames().iter().enumerate();
         let timed = messages.map(|(i, frame)| Some((at(i, frame)?, frame.size)));
-        let recording = Self { messages: timed.collect::<Option<_>>().ok_or(Unfit::NoTimes)? };
-        if recording.lasts().is_zero() { Err(Unfit::OneInstant) } else { Ok(recording) }
+        let recording = Self { messages: timed.collect::<Option<_>>().ok_or(NoContract::NoTimes)? };
+        if recording.lasts().is_zero() { Err(NoContract::OneInstant) } else { Ok(recording) }
     }
 
     /// The number of messages.
@@ -95,7 +95,7 @@ impl Recording {
 
     /// The contract of messages up to `largest` bytes with the least rate, if no message may wait
     /// longer than `wait`. `None` if no interval of 1 ps or more keeps that wait.
-    pub fn contract(&self, largest: Bytes, wait: Span) -> Option<Row> {
+    pub fn contract(&self, largest: Bytes, wait: Span) -> Option<ContractRow> {
         let keeps = |ps: u64| self.waits(largest, Span::from_ps(ps), wait);
         let (mut kept, mut waits) = (1, keeps(1)?);
         // By (1) no interval beyond the whole and the wait is kept by two messages.
@@ -110,11 +110,11 @@ impl Recording {
         let interval = Span::from_ps(kept);
         let burst = waits.as_ps().div_ceil(kept) + 1;
         let burst = u32::try_from(burst).unwrap_or(u32::MAX);
-        Some(Row { largest, burst, interval, rate: Rate::of(largest, interval), waits })
+        Some(ContractRow { largest, burst, interval, rate: Rate::of(largest, interval), waits })
     }
 
     /// The contracts of a largest message as recorded, of half of that, and so on.
-    pub fn contracts(&self, wait: Span) -> Vec<Row> {
+    pub fn contracts(&self, wait: Span) -> Vec<ContractRow> {
         let mut sizes: Vec<u64> =
             (0..=HALVES).map(|halves| self.largest().get().div_ceil(1 << halves)).collect();
         sizes.dedup();
@@ -139,7 +139,7 @@ impl Recording {
 }
 
 /// The row of the largest messages that reserves at most a twentieth more than the least.
-pub fn choice(rows: &[Row]) -> Option<&Row> {
+pub fn choice(rows: &[ContractRow]) -> Option<&ContractRow> {
     let least = rows.iter().map(|row| row.rate.bytes_per_sec_f64()).fold(f64::INFINITY, f64::min);
     rows.iter().find(|row| row.rate.bytes_per_sec_f64() <= 1.05 * least)
 }
@@ -218,7 +218,7 @@ mod tests {
             let limit = by_definition(&recording, wait.as_ps());
             let found = recording.contract(Bytes::new(100), wait);
             prop_assert_eq!(found.map_or(0, |row| row.interval.as_ps()), limit);
-            if let Some(Row { burst, interval, .. }) = found {
+            if let Some(ContractRow { burst, interval, .. }) = found {
                 let spec = TrafficSpec {
                     max_message: Bytes::new(100),
                     min_message: Bytes::ZERO,

@@ -17,13 +17,13 @@ use laxity_world::experiment::{Experiment, RunLength, Task};
 use laxity_world::promise::{Promise, Promises, promises};
 
 use crate::property::experiment_of;
-pub use change::{Change, Law, changes};
+pub use change::{FileChange, Law, changes};
 pub use settle::settled;
 pub use shrunk::{Shrunk, shrunk};
 
 /// How a pair was judged.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Judgement {
+pub enum PairJudgement {
     /// The law does not apply to the pair, for this reason.
     Unjudged(&'static str),
     /// The law holds for this number of bounds.
@@ -82,10 +82,10 @@ impl fmt::Display for Breach {
 /// left out.
 ///
 /// `text` is a scenario of which admission refuses no channel: see [`settled`].
-pub fn judge(text: &str, laws: &[Law], most: usize) -> Vec<(Law, Judgement)> {
+pub fn judge(text: &str, laws: &[Law], most: usize) -> Vec<(Law, PairJudgement)> {
     let Ok(before) = experiment_of(text) else { return Vec::new() };
     let Ok(first) = promises(&before, Formula::Corrected) else { return Vec::new() };
-    let mut all: Vec<(Law, Judgement)> = Vec::new();
+    let mut all: Vec<(Law, PairJudgement)> = Vec::new();
     if laws.contains(&Law::Twice) {
         all.push((Law::Twice, twice(&before, &first)));
     }
@@ -103,18 +103,18 @@ pub fn judge(text: &str, laws: &[Law], most: usize) -> Vec<(Law, Judgement)> {
 }
 
 /// Judges `change` of `before`, to which admission answers `first`.
-pub fn pair(before: &Experiment, first: &Promises, change: &Change) -> Judgement {
+pub fn pair(before: &Experiment, first: &Promises, change: &FileChange) -> PairJudgement {
     let breach = |channel: &str, harm: Harm| {
         let (law, words, channel) = (change.law, change.words.clone(), channel.to_string());
-        Judgement::Broken(Breach { law, change: words, channel, harm })
+        PairJudgement::Broken(Breach { law, change: words, channel, harm })
     };
     let after = match catch_unwind(AssertUnwindSafe(|| experiment_of(&change.text))) {
         Ok(Ok(after)) => after,
-        Ok(Err(_)) => return Judgement::Unjudged("the changed file is not valid"),
+        Ok(Err(_)) => return PairJudgement::Unjudged("the changed file is not valid"),
         Err(panic) => return breach("reading", Harm::Panicked(crate::property::message(&*panic))),
     };
     if let Some(why) = anomaly::anomaly(before, &after, change) {
-        return Judgement::Unjudged(why);
+        return PairJudgement::Unjudged(why);
     }
     let second = match catch_unwind(AssertUnwindSafe(|| promises(&after, Formula::Corrected))) {
         Ok(Ok(second)) => second,
@@ -122,11 +122,11 @@ pub fn pair(before: &Experiment, first: &Promises, change: &Change) -> Judgement
             let named = before.channels.iter().map(|channel| &channel.name).zip(&first.channels);
             let mut left = named.filter(|(name, _)| !change.channels.contains(*name));
             if let Some(why) = anomaly::closer(&after, change) {
-                return Judgement::Unjudged(why);
+                return PairJudgement::Unjudged(why);
             }
             return match left.find(|(_, promise)| !bounds(promise).is_empty()) {
                 Some((name, _)) => breach(name, Harm::Unbounded(why.sentence().to_string())),
-                None => Judgement::Kept(0),
+                None => PairJudgement::Kept(0),
             };
         }
         Err(panic) => return breach("admission", Harm::Panicked(crate::property::message(&*panic))),
@@ -134,7 +134,7 @@ pub fn pair(before: &Experiment, first: &Promises, change: &Change) -> Judgement
     let names = after.channels.iter().map(|channel| channel.name.as_str());
     let by_name: BTreeMap<&str, (usize, &Promise)> = names.zip(second.channels.iter().enumerate()).collect();
     if let Some(why) = anomaly::told_apart((before, first), (&after, &second)) {
-        return Judgement::Unjudged(why);
+        return PairJudgement::Unjudged(why);
     }
     let mut kept = 0;
     for (channel, was) in before.channels.iter().zip(&first.channels) {
@@ -146,7 +146,7 @@ pub fn pair(before: &Experiment, first: &Promises, change: &Change) -> Judgement
         if is.is_refused() {
             let ordered = || anomaly::ordered_otherwise((before, first), (&after, &second));
             return match anomaly::excuse(&after, channel, is, change).or_else(ordered) {
-                Some(why) => Judgement::Unjudged(why),
+                Some(why) => PairJudgement::Unjudged(why),
                 None => breach(&channel.name, Harm::Refused(is.refusal(&after, i).unwrap_or_default())),
             };
         }
@@ -155,17 +155,17 @@ pub fn pair(before: &Experiment, first: &Promises, change: &Change) -> Judgement
             match bound_after.iter().find(|(other, _)| *other == which) {
                 Some((_, now)) if *now <= bound => kept += 1,
                 Some((_, now)) => match anomaly::lengthened((before, first), (&after, &second), change) {
-                    Some(why) => return Judgement::Unjudged(why),
+                    Some(why) => return PairJudgement::Unjudged(why),
                     None => return breach(&channel.name, Harm::Longer(bound, *now)),
                 },
                 None => match anomaly::closer(&after, change) {
-                    Some(why) => return Judgement::Unjudged(why),
+                    Some(why) => return PairJudgement::Unjudged(why),
                     None => return breach(&channel.name, Harm::Unbounded(reason(is))),
                 },
             }
         }
     }
-    Judgement::Kept(kept)
+    PairJudgement::Kept(kept)
 }
 
 /// The bounds of a channel: to the last transmission, and to the delivery.
@@ -182,21 +182,21 @@ fn reason(promise: &Promise) -> String {
 }
 
 /// Whether admission answers the same twice.
-fn twice(experiment: &Experiment, first: &Promises) -> Judgement {
+fn twice(experiment: &Experiment, first: &Promises) -> PairJudgement {
     let again = promises(experiment, Formula::Corrected);
     let all: Vec<_> = again.iter().flat_map(|again| &again.channels).collect();
     same(experiment, Law::Twice, first, |i| all.get(i).map(|promise| bounds(promise)).unwrap_or_default())
 }
 
 /// Whether the results of a run of no length have the bounds that admission promised.
-fn run(experiment: &Experiment, first: &Promises) -> Judgement {
-    let Task::Simulate(_) = experiment.task else { return Judgement::Unjudged("nothing is run") };
+fn run(experiment: &Experiment, first: &Promises) -> PairJudgement {
+    let Task::Simulate(_) = experiment.task else { return PairJudgement::Unjudged("nothing is run") };
     if experiment.admission.formula != Some(Formula::Corrected) {
-        return Judgement::Unjudged("the run is admitted by other formulas");
+        return PairJudgement::Unjudged("the run is admitted by other formulas");
     }
     let length = RunLength::Time { total: Span::from_ps(1), warmup: Span::ZERO, cooldown: Span::ZERO };
     let Some(run) = laxity_world::run_within(experiment, length, EVENTS) else {
-        return Judgement::Unjudged("the run has no end");
+        return PairJudgement::Unjudged("the run has no end");
     };
     let of = |promise: &Promise| -> Vec<f64> {
         bounds(promise).into_iter().map(|(_, bound)| bound.as_secs_f64()).collect()
@@ -209,11 +209,11 @@ fn run(experiment: &Experiment, first: &Promises) -> Judgement {
             let harm = Harm::Unbounded(format!("admission says {promised:?} s, and the run {ran:?} s"));
             let channel = spec.name.clone();
             let change = "the file is run".into();
-            return Judgement::Broken(Breach { law: Law::Run, change, channel, harm });
+            return PairJudgement::Broken(Breach { law: Law::Run, change, channel, harm });
         }
         kept += ran.len();
     }
-    Judgement::Kept(kept)
+    PairJudgement::Kept(kept)
 }
 
 /// Events of a run of no length.
@@ -224,16 +224,16 @@ fn same(
     law: Law,
     first: &Promises,
     other: impl Fn(usize) -> Vec<(&'static str, Span)>,
-) -> Judgement {
+) -> PairJudgement {
     let mut kept = 0;
     for (i, (spec, promise)) in experiment.channels.iter().zip(&first.channels).enumerate() {
         let (one, two) = (bounds(promise), other(i));
         if one != two {
             let harm = Harm::Unbounded(format!("admission says {one:?} first and {two:?} then"));
             let change = "nothing is changed".into();
-            return Judgement::Broken(Breach { law, change, channel: spec.name.clone(), harm });
+            return PairJudgement::Broken(Breach { law, change, channel: spec.name.clone(), harm });
         }
         kept += one.len();
     }
-    Judgement::Kept(kept)
+    PairJudgement::Kept(kept)
 }

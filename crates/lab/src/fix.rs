@@ -23,7 +23,7 @@ use std::num::NonZero;
 
 use laxity_qos::discipline::Class;
 use laxity_scenario::{Change, PointIndex, Scenario};
-use laxity_world::experiment::{Experiment, Refusal, Task};
+use laxity_world::experiment::{Experiment, RefusalEffect, Task};
 use laxity_world::promise::{self, Promise};
 
 use crate::parallel;
@@ -72,7 +72,7 @@ pub struct Fixes {
 
 /// How far a search is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
+pub struct FixProgress {
     /// Things or pairs that are done.
     pub done: usize,
     /// All of them in this part of the search.
@@ -86,7 +86,7 @@ pub fn fix(
     scenario: &Scenario,
     point: &PointIndex,
     threads: Option<NonZero<usize>>,
-    observe: &mut dyn FnMut(Progress),
+    observe: &mut dyn FnMut(FixProgress),
 ) -> Fixes {
     let experiment = scenario.experiment(point);
     let asked = guaranteed(&experiment).count();
@@ -170,12 +170,12 @@ fn turn_each(
     knobs: &[Knob],
     search: &Search<'_>,
     threads: Option<NonZero<usize>>,
-    observe: &mut dyn FnMut(Progress),
+    observe: &mut dyn FnMut(FixProgress),
 ) -> Vec<Edge> {
     let mut done = 0;
     let mut count = |_: &Edge| {
         done += 1;
-        observe(Progress { done, total: knobs.len() });
+        observe(FixProgress { done, total: knobs.len() });
     };
     let work = |k: usize| Ok::<_, std::convert::Infallible>(search.turn(&knobs[k]));
     let Ok(edges) = parallel::ordered(knobs.len(), threads, &work, &mut count);
@@ -200,7 +200,7 @@ fn turn_pairs(
     all: bool,
     search: &Search<'_>,
     threads: Option<NonZero<usize>>,
-    observe: &mut dyn FnMut(Progress),
+    observe: &mut dyn FnMut(FixProgress),
 ) -> (usize, Vec<Fix>) {
     // A thing without valid changes has none in a pair either; a thing that is enough by itself
     // needs no other.
@@ -228,7 +228,7 @@ fn turn_pairs(
     let mut done = 0;
     let mut count = |total: usize| {
         done += 1;
-        observe(Progress { done: done.min(total), total });
+        observe(FixProgress { done: done.min(total), total });
     };
     let Ok(levels) = parallel::ordered(pairs.len(), threads, &whole, &mut |_| count(pairs.len()));
     let mut enough: Vec<(f64, usize)> =
@@ -245,7 +245,7 @@ fn turn_pairs(
     let mut done = 0;
     let mut count = |_: &Fix| {
         done += 1;
-        observe(Progress { done, total: enough.len() });
+        observe(FixProgress { done, total: enough.len() });
     };
     let Ok(found) = parallel::ordered(enough.len(), threads, &refine, &mut count);
     (pairs.len(), found)
@@ -258,7 +258,7 @@ fn guaranteed(experiment: &Experiment) -> impl Iterator<Item = usize> + '_ {
         .filter(|(_, channel)| {
             channel.class == Class::RealTime
                 && (channel.deadline.is_some() || experiment.via.is_some())
-                && channel.refusal == Refusal::Fails
+                && channel.refusal == RefusalEffect::Fails
         })
         .map(|(i, _)| i)
 }

@@ -23,7 +23,7 @@ use self::network::Net;
 
 /// A file of another tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Input {
+pub struct ImportInput {
     /// Its name, for errors.
     pub name: String,
     /// Its text.
@@ -32,7 +32,7 @@ pub struct Input {
 
 /// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum InputFormat {
     /// Saihu's output-port network, as JSON.
     Saihu,
     /// WOPANet's network, as XML.
@@ -45,46 +45,46 @@ pub enum Format {
 
 /// An error of a file, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct ImportError {
     file: String,
     line: usize,
     what: String,
 }
 
-impl Fault {
+impl ImportError {
     fn new(file: &str, line: usize, what: impl Into<String>) -> Self {
         Self { file: file.into(), line: line.max(1), what: what.into() }
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", clean(&self.file), self.line, clean(&self.what))
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for ImportError {}
 
 /// The scenario of `inputs`, which are one file, or the tables of tsnkit. The format is that of the
 /// content unless `format` says another.
 ///
 /// # Errors
 ///
-/// [`Fault`] if a file is none of the format, or its network is beyond what a scenario can have.
-pub fn import(inputs: &[Input], format: Option<Format>) -> Result<String, Fault> {
-    let Some(first) = inputs.first() else { return Err(Fault::new("import", 1, "no file is given")) };
+/// [`ImportError`] if a file is none of the format, or its network is beyond what a scenario can have.
+pub fn import(inputs: &[ImportInput], format: Option<InputFormat>) -> Result<String, ImportError> {
+    let Some(first) = inputs.first() else { return Err(ImportError::new("import", 1, "no file is given")) };
     let format = match format {
         Some(format) => format,
         None => told(first)?,
     };
-    if let Some(second) = inputs.get(1).filter(|_| format != Format::Tsnkit) {
-        return Err(Fault::new(&second.name, 1, "only the tables of tsnkit are several files"));
+    if let Some(second) = inputs.get(1).filter(|_| format != InputFormat::Tsnkit) {
+        return Err(ImportError::new(&second.name, 1, "only the tables of tsnkit are several files"));
     }
     let net: Net = match format {
-        Format::Saihu => saihu::read(&first.name, &Node::read(&first.name, &first.text)?)?,
-        Format::Wopanet => wopanet::read(&first.name, &first.text)?,
-        Format::Tsnkit => tsnkit::read(inputs)?,
-        Format::Afdx => afdx::read(&first.name, &first.text)?,
+        InputFormat::Saihu => saihu::read(&first.name, &Node::read(&first.name, &first.text)?)?,
+        InputFormat::Wopanet => wopanet::read(&first.name, &first.text)?,
+        InputFormat::Tsnkit => tsnkit::read(inputs)?,
+        InputFormat::Afdx => afdx::read(&first.name, &first.text)?,
     };
     let text = net.scenario(&first.name)?;
     match crate::from_text("imported.toml", &text) {
@@ -92,25 +92,25 @@ pub fn import(inputs: &[Input], format: Option<Format>) -> Result<String, Fault>
         Err(diagnostics) => {
             let said = diagnostics.render(false);
             let said = said.lines().next().unwrap_or_default().trim_start_matches("error: ");
-            Err(Fault::new(&first.name, 1, format!("the network is no valid scenario: {said}")))
+            Err(ImportError::new(&first.name, 1, format!("the network is no valid scenario: {said}")))
         }
     }
 }
 
 /// The format of a file by its content.
-fn told(input: &Input) -> Result<Format, Fault> {
+fn told(input: &ImportInput) -> Result<InputFormat, ImportError> {
     let text = input.text.trim_start_matches('\u{feff}').trim_start();
-    let fault = |what: &str| Fault::new(&input.name, 1, what);
+    let fault = |what: &str| ImportError::new(&input.name, 1, what);
     match text.chars().next() {
         None => Err(fault("the file is empty")),
-        Some('<') => Ok(Format::Wopanet),
+        Some('<') => Ok(InputFormat::Wopanet),
         Some('{') => match saihu::is_one(&Node::read(&input.name, &input.text)?) {
-            true => Ok(Format::Saihu),
+            true => Ok(InputFormat::Saihu),
             false => Err(fault("this JSON is no network of Saihu, which has `flows` and `servers`")),
         },
         Some(_) => match Table::headings(text) {
-            headings if afdx::is_one(&headings) => Ok(Format::Afdx),
-            headings if tsnkit::is_one(&headings) => Ok(Format::Tsnkit),
+            headings if afdx::is_one(&headings) => Ok(InputFormat::Afdx),
+            headings if tsnkit::is_one(&headings) => Ok(InputFormat::Tsnkit),
             _ => Err(fault(
                 "this is none of the formats: Saihu's JSON, WOPANet's XML, tables of tsnkit or of virtual links; \
                  `--format` names one",

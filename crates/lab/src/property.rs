@@ -18,12 +18,12 @@ use laxity_units::{Span, Time};
 
 use laxity_scenario::Scenario;
 use laxity_scenario::draw::files;
-use laxity_world::experiment::{ChannelSpec, Command, Experiment, RunLength, SourceSpec, Task};
+use laxity_world::experiment::{ChannelSpec, Experiment, ReceptionCommand, RunLength, SourceSpec, Task};
 use laxity_world::promise::{Promise, Uncovered, promises};
 use laxity_world::results::{Channel, Judged, Kind, Run};
 use laxity_world::{Steps, conforms, run};
 
-pub use tally::Tally;
+pub use tally::PropertyTally;
 
 /// The number of pieces of a run before the rest of it.
 const PIECES: u64 = 200;
@@ -50,7 +50,7 @@ impl Default for Property {
 
 /// The result for a scenario.
 #[derive(Debug, Clone)]
-pub enum Verdict {
+pub enum Checked {
     /// It is not valid; the error message.
     Invalid(String),
     /// It did not end within the limit of events.
@@ -58,7 +58,7 @@ pub enum Verdict {
     /// All is as it must be.
     Kept(Kept),
     /// Something is not.
-    Broken(Failure),
+    Broken(Defect),
 }
 
 /// The evidence of a scenario that keeps all properties.
@@ -74,7 +74,7 @@ pub struct Kept {
 
 /// A broken property.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Failure {
+pub enum Defect {
     /// A response exceeded the bound of its channel, or a budget that of its application.
     Exceeded {
         /// The channel, or the application.
@@ -157,81 +157,85 @@ pub enum Failure {
     Wordless,
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for Defect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Exceeded { channel, bound, worst } => {
+            Defect::Exceeded { channel, bound, worst } => {
                 let (bound, worst) = (bound * 1e3, worst * 1e3);
                 write!(f, "{channel}: bound {bound:.6} ms, worst {worst:.6} ms")
             }
-            Failure::Lost { channel, cause, count } => {
+            Defect::Lost { channel, cause, count } => {
                 write!(f, "{channel} keeps its contract and lost {count} messages: {cause}")
             }
-            Failure::Crowded { channel, bound, most } => {
+            Defect::Crowded { channel, bound, most } => {
                 write!(f, "{channel}: {most} packets at a station, of which there can be {bound}")
             }
-            Failure::Jittered { channel, bound, fraction } => {
+            Defect::Jittered { channel, bound, fraction } => {
                 write!(f, "{channel}: jitter fraction {fraction}, of which the bound is {bound}")
             }
-            Failure::Displaced { channel, guaranteed, came } => {
+            Defect::Displaced { channel, guaranteed, came } => {
                 write!(f, "{channel}: {came} messages came, of {guaranteed} that its contract guarantees")
             }
-            Failure::Starved { channel, under_way } => {
+            Defect::Starved { channel, under_way } => {
                 write!(f, "{channel} keeps its contract and has {under_way} messages under way at the end")
             }
-            Failure::Rules { count, first } => write!(f, "{count} rules of nodes are broken: {first}"),
-            Failure::Unkept { channel, count } => {
+            Defect::Rules { count, first } => {
+                write!(f, "{count} rules of nodes are broken: {first}")
+            }
+            Defect::Unkept { channel, count } => {
                 write!(f, "{channel}: {count} messages within the contract were late or lost without a fault")
             }
-            Failure::Dropped { channel } => write!(f, "{channel} was lost without a fault"),
-            Failure::Differs => f.write_str(
+            Defect::Dropped { channel } => write!(f, "{channel} was lost without a fault"),
+            Defect::Differs => f.write_str(
                 "the same file, run at once, in pieces, or until its last request, gives different results",
             ),
-            Failure::Panicked(message) => write!(f, "panicked: {message}"),
-            Failure::Wordless => f.write_str("refused without a word"),
+            Defect::Panicked(message) => write!(f, "panicked: {message}"),
+            Defect::Wordless => f.write_str("refused without a word"),
         }
     }
 }
 
-impl Failure {
+impl Defect {
     /// Whether `other` is of the same kind.
-    pub fn is_like(&self, other: &Failure) -> bool {
+    pub fn is_like(&self, other: &Defect) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
 }
 
 impl Property {
     /// Reads and runs the scenario `text`, and judges it.
-    pub fn check(&self, text: &str) -> Verdict {
+    pub fn check(&self, text: &str) -> Checked {
         catch_unwind(AssertUnwindSafe(|| self.look(text)))
-            .unwrap_or_else(|panic| Verdict::Broken(Failure::Panicked(message(&*panic))))
+            .unwrap_or_else(|panic| Checked::Broken(Defect::Panicked(message(&*panic))))
     }
 
-    fn look(&self, text: &str) -> Verdict {
+    fn look(&self, text: &str) -> Checked {
         let experiment = match experiment_of(text) {
             Ok(experiment) => experiment,
-            Err(message) if message.trim().is_empty() => return Verdict::Broken(Failure::Wordless),
-            Err(message) => return Verdict::Invalid(message),
+            Err(message) if message.trim().is_empty() => {
+                return Checked::Broken(Defect::Wordless);
+            }
+            Err(message) => return Checked::Invalid(message),
         };
         if self.promised && !is_promised_anything(&experiment) {
-            return Verdict::Kept(Kept { unbounded: Some("nothing was promised"), ..Kept::default() });
+            return Checked::Kept(Kept { unbounded: Some("nothing was promised"), ..Kept::default() });
         }
-        let Some(run) = run_within(&experiment, self.events) else { return Verdict::Endless };
+        let Some(run) = run_within(&experiment, self.events) else { return Checked::Endless };
         if self.twice {
             let again =
                 experiment_of(text).ok().and_then(|experiment| run_in_pieces(&experiment, self.events));
             if again.as_ref() != Some(&run) {
-                return Verdict::Broken(Failure::Differs);
+                return Checked::Broken(Defect::Differs);
             }
             // `laxity admit` has the answers of the run.
             if laxity_world::answered(&experiment)
                 .is_some_and(|first| !run.answers.starts_with(&first.answers))
             {
-                return Verdict::Broken(Failure::Differs);
+                return Checked::Broken(Defect::Differs);
             }
         }
         match experiment.task {
-            Task::Fill(_) => Verdict::Kept(Kept { unbounded: Some("nothing was run"), ..Kept::default() }),
+            Task::Fill(_) => Checked::Kept(Kept { unbounded: Some("nothing was run"), ..Kept::default() }),
             // The papers' formulas are printed beside the valid bounds.
             Task::Simulate(_)
                 if matches!(
@@ -239,19 +243,19 @@ impl Property {
                     Some(Formula::Papers | Formula::PapersEach | Formula::Printed)
                 ) =>
             {
-                Verdict::Kept(Kept { unbounded: Some("the papers' formulas"), ..Kept::default() })
+                Checked::Kept(Kept { unbounded: Some("the papers' formulas"), ..Kept::default() })
             }
             Task::Simulate(_) => self.judge(&experiment, &run),
         }
     }
 
-    fn judge(&self, experiment: &Experiment, run: &Run) -> Verdict {
+    fn judge(&self, experiment: &Experiment, run: &Run) -> Checked {
         let mut kept = Kept::default();
         if let Some(failure) = experiment.signalling.as_ref().and_then(|_| by_nodes(run)) {
-            return Verdict::Broken(failure);
+            return Checked::Broken(failure);
         }
         if let Some(failure) = run.judged().find_map(|(of, judged)| self.exceeded(of, judged)) {
-            return Verdict::Broken(failure);
+            return Checked::Broken(failure);
         }
         for (spec, channel) in experiment.channels.iter().zip(&run.channels) {
             let times = || channel.judged().filter(|judged| judged.kind == Kind::Time);
@@ -261,29 +265,29 @@ impl Property {
             kept.bounds += usize::from(times().next().is_some());
             let Some(bound) = channel.bound else { continue };
             if let Some(failure) = unkept(experiment, spec, channel, bound) {
-                return Verdict::Broken(failure);
+                return Checked::Broken(failure);
             }
         }
         kept.unbounded = (kept.bounds == 0).then(|| why_unbounded(experiment));
-        Verdict::Kept(kept)
+        Checked::Kept(kept)
     }
 }
 
 /// The first property that nodes with signalling did not keep.
-fn by_nodes(run: &Run) -> Option<Failure> {
+fn by_nodes(run: &Run) -> Option<Defect> {
     if let Some(count) = run.figures.get("broken_rules") {
         let rule = run.answers.iter().find(|answer| answer.answer.contains(' ') && answer.took.is_none());
         let first = rule.map(|rule| format!("{} ({} {})", rule.answer, rule.channel, rule.detail));
-        return Some(Failure::Rules { count: *count as u64, first: first.unwrap_or_default() });
+        return Some(Defect::Rules { count: *count as u64, first: first.unwrap_or_default() });
     }
     let name = |channel: &Channel| channel.name.clone();
     let failed = |channel: &&Channel| channel.fails();
     if let Some(channel) = run.channels.iter().find(failed) {
         let count = channel.failed_messages.unwrap_or_default();
-        return Some(Failure::Unkept { channel: name(channel), count });
+        return Some(Defect::Unkept { channel: name(channel), count });
     }
     let dropped = run.channels.iter().find(|channel| channel.unexpected > Some(0))?;
-    Some(Failure::Dropped { channel: name(dropped) })
+    Some(Defect::Dropped { channel: name(dropped) })
 }
 
 /// The message of a panic.
@@ -294,17 +298,17 @@ pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
 
 impl Property {
     /// Whether `judged`, a measurement of `of`, is above its bound.
-    fn exceeded(&self, of: &str, judged: Judged) -> Option<Failure> {
+    fn exceeded(&self, of: &str, judged: Judged) -> Option<Defect> {
         let (channel, Judged { bound, measured, .. }) = (of.to_string(), judged);
         match judged.kind {
             Kind::Time if measured > bound * self.share => {
-                Some(Failure::Exceeded { channel, bound, worst: measured })
+                Some(Defect::Exceeded { channel, bound, worst: measured })
             }
             Kind::Time => None,
             Kind::Count if judged.is_exceeded() => {
-                Some(Failure::Crowded { channel, bound: bound as u64, most: measured as u64 })
+                Some(Defect::Crowded { channel, bound: bound as u64, most: measured as u64 })
             }
-            _ if judged.is_exceeded() => Some(Failure::Jittered { channel, bound, fraction: measured }),
+            _ if judged.is_exceeded() => Some(Defect::Jittered { channel, bound, fraction: measured }),
             _ => None,
         }
     }
@@ -334,7 +338,7 @@ fn why_unbounded(experiment: &Experiment) -> &'static str {
 }
 
 /// Further guarantees of a channel with a bound that keeps its contract.
-fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound: f64) -> Option<Failure> {
+fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound: f64) -> Option<Defect> {
     let enforced = experiment.host(spec.route[0]).subsystem.enforcement;
     // Losses on a lossy network are not counted here, nor those of an adapter behind which there is
     // no guarantee.
@@ -346,7 +350,7 @@ fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound:
     let excused = channel.delivery_bound.is_none() || spec.ways.iter().any(loses);
     if lost && !excused && enforced && conforms(spec) && !begins_again(experiment, spec) {
         let (channel, cause, count) = (channel.name.clone(), "adapter".into(), channel.lost_packets);
-        return Some(Failure::Lost { channel, cause, count });
+        return Some(Defect::Lost { channel, cause, count });
     }
     if !excused
         && enforced
@@ -378,21 +382,21 @@ fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound:
     let at_receiver = |cause: &str| ["packet_queue", "program_queue"].contains(&cause);
     let lost = |(cause, count): &(&String, &u64)| **count > 0 && !(forlorn && at_receiver(cause));
     if let Some((cause, count)) = channel.drops.iter().find(lost) {
-        return Some(Failure::Lost { channel: name, cause: cause.clone(), count: *count });
+        return Some(Defect::Lost { channel: name, cause: cause.clone(), count: *count });
     }
     if channel.incomplete > 0 && !overtaken && !forlorn {
-        return Some(Failure::Lost { channel: name, cause: "incomplete".into(), count: channel.incomplete });
+        return Some(Defect::Lost { channel: name, cause: "incomplete".into(), count: channel.incomplete });
     }
     // All of a burst may be early, and the last messages before may not be due yet.
     let due = (bound / spec.spec.min_interval.as_secs_f64()).ceil() as u64 + 1;
     let under_way = channel.messages.saturating_sub(channel.completed);
-    (under_way > u64::from(spec.spec.burst) + due).then_some(Failure::Starved { channel: name, under_way })
+    (under_way > u64::from(spec.spec.burst) + due).then_some(Defect::Starved { channel: name, under_way })
 }
 
 /// Whether the excess of a channel displaced what its contract guarantees. Of a source that never
 /// pauses for longer than `I_min`, the contract guarantees one message in each `I_min` from the
 /// first on, and each message by the bound.
-fn displaced(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound: f64) -> Option<Failure> {
+fn displaced(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound: f64) -> Option<Defect> {
     let SourceSpec::Timed { parameters, .. } = &spec.source else { return None };
     let (start, sizes) = match parameters {
         SourceParameters::Periodic(p) => (p.start, p.sizes),
@@ -414,15 +418,15 @@ fn displaced(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bou
     let intervals = time.as_ps() / min_interval.as_ps();
     let guaranteed = intervals.saturating_sub(u64::from(burst));
     let came = channel.completed;
-    (came < guaranteed).then(|| Failure::Displaced { channel: channel.name.clone(), guaranteed, came })
+    (came < guaranteed).then(|| Defect::Displaced { channel: channel.name.clone(), guaranteed, came })
 }
 
 /// Whether commands let what a channel's source says begin more than once: the last message before
 /// and the first after it may be nearer to each other than its contract has them.
 fn begins_again(experiment: &Experiment, spec: &ChannelSpec) -> bool {
     let creates = experiment.commands.iter().filter(|command| match command.command {
-        Command::Create(channel) => experiment.channels[channel].name == spec.name,
-        Command::Clear(_) | Command::Mode(..) => false,
+        ReceptionCommand::Create(channel) => experiment.channels[channel].name == spec.name,
+        ReceptionCommand::Clear(_) | ReceptionCommand::Mode(..) => false,
     });
     creates.count() > 1
 }

@@ -19,7 +19,7 @@ use laxity_report::present;
 use laxity_scenario::tune::{Need, Tune, Wanted};
 use laxity_scenario::{PointIndex, Scenario};
 use laxity_world::experiment::{ClockKind, Experiment};
-use laxity_world::metric::{Metric, Owner};
+use laxity_world::metric::{Metric, MetricOwner};
 use laxity_world::results::Run;
 
 use crate::campaign::{self, once};
@@ -42,7 +42,7 @@ const SEED_STEP: u64 = 1_000_003;
 
 /// The result of a setting.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Setting {
+pub struct TuneSetting {
     /// Its point on each axis that is chosen, in their order.
     pub place: Vec<usize>,
     /// The goal's metric: the mean over circumstances of the worst channel; `None` if it was not measured.
@@ -58,7 +58,7 @@ pub struct Setting {
     pub shortfall: f64,
 }
 
-impl Setting {
+impl TuneSetting {
     /// Whether it keeps all that is needed.
     pub fn is_good(&self) -> bool {
         self.shortfall == 0.0 && self.goal.is_some()
@@ -69,15 +69,15 @@ impl Setting {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
     /// The result with the scenario's seed.
-    pub setting: Setting,
+    pub setting: TuneSetting,
     /// And with each fresh one.
-    pub fresh: Vec<Setting>,
+    pub fresh: Vec<TuneSetting>,
 }
 
 impl Trial {
     /// Whether it keeps all that is needed with every seed.
     pub fn holds(&self) -> bool {
-        self.fresh.iter().all(Setting::is_good)
+        self.fresh.iter().all(TuneSetting::is_good)
     }
 }
 
@@ -86,7 +86,7 @@ impl Trial {
 pub struct Tuned {
     /// All settings that were run, the best first; those that fall short after those that do not,
     /// the nearest first.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<TuneSetting>,
     /// How many settings the sweep has.
     pub total: usize,
     /// How many circumstances each was run at.
@@ -105,28 +105,28 @@ impl Tuned {
 
 /// Why there was no search.
 #[derive(Debug)]
-pub enum Error {
+pub enum TuneError {
     /// The scenario has no `[tune]`.
     NoGoal,
     /// A point is in real time, and no run of it repeats another.
     RealTime(String),
     /// A run broke off.
-    Run(campaign::Error),
+    Run(campaign::CampaignError),
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for TuneError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::NoGoal => f.write_str("it has no `[tune]` that says what a good setting is"),
-            Error::RealTime(point) => {
+            TuneError::NoGoal => f.write_str("it has no `[tune]` that says what a good setting is"),
+            TuneError::RealTime(point) => {
                 write!(f, "what runs in real time is not tuned, for no run repeats another: {point}")
             }
-            Error::Run(error) => error.fmt(f),
+            TuneError::Run(error) => error.fmt(f),
         }
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for TuneError {}
 
 /// Searches for the best setting of `scenario`, on up to `threads` threads; reports to `observe`
 /// how many runs are done. The same file gives the same result.
@@ -134,8 +134,8 @@ pub fn tune(
     scenario: &Scenario,
     threads: Option<NonZero<usize>>,
     observe: &mut dyn FnMut(usize),
-) -> Result<Tuned, Error> {
-    let goal = scenario.tune.as_ref().ok_or(Error::NoGoal)?;
+) -> Result<Tuned, TuneError> {
+    let goal = scenario.tune.as_ref().ok_or(TuneError::NoGoal)?;
     let lengths: Vec<usize> = scenario.axes.iter().map(|axis| axis.points.len()).collect();
     let ordered = |axis: &usize| {
         let points = &scenario.axes[*axis].points;
@@ -167,7 +167,7 @@ pub fn tune(
     let settings = search.ranked();
     let mut trials: Vec<Trial> = Vec::new();
     for setting in settings.iter().filter(|setting| setting.is_good()).take(TRIED) {
-        let fresh: Result<Vec<Setting>, Error> =
+        let fresh: Result<Vec<TuneSetting>, TuneError> =
             (1..=goal.seeds).map(|round| search.with_seeds(&setting.place, round * SEED_STEP)).collect();
         trials.push(Trial { setting: setting.clone(), fresh: fresh? });
         if trials.last().is_some_and(Trial::holds) {
@@ -184,7 +184,7 @@ struct Search<'a> {
     threads: Option<NonZero<usize>>,
     observe: &'a mut dyn FnMut(usize),
     done: usize,
-    found: BTreeMap<Vec<usize>, Setting>,
+    found: BTreeMap<Vec<usize>, TuneSetting>,
 }
 
 impl Search<'_> {
@@ -200,20 +200,20 @@ impl Search<'_> {
             .filter(move |point| chosen.iter().all(|(axis, index)| point.indices()[*axis] == *index))
     }
 
-    fn run(&mut self, places: &[Vec<usize>]) -> Result<(), Error> {
+    fn run(&mut self, places: &[Vec<usize>]) -> Result<(), TuneError> {
         for setting in self.settings(places, 0)? {
             self.found.insert(setting.place.clone(), setting);
         }
         Ok(())
     }
 
-    fn with_seeds(&mut self, place: &[usize], more: u64) -> Result<Setting, Error> {
+    fn with_seeds(&mut self, place: &[usize], more: u64) -> Result<TuneSetting, TuneError> {
         let mut settings = self.settings(&[place.to_vec()], more)?;
         Ok(settings.remove(0))
     }
 
     /// Runs settings at every circumstance, with seeds that are `more` than the scenario's.
-    fn settings(&mut self, places: &[Vec<usize>], more: u64) -> Result<Vec<Setting>, Error> {
+    fn settings(&mut self, places: &[Vec<usize>], more: u64) -> Result<Vec<TuneSetting>, TuneError> {
         let points: Vec<PointIndex> = places.iter().flat_map(|place| self.points_of(place)).collect();
         let each = points.len().checked_div(places.len()).unwrap_or(0);
         let scenario = self.scenario;
@@ -221,11 +221,11 @@ impl Search<'_> {
             let point = &points[index];
             let mut experiment = scenario.experiment(point);
             if experiment.clock == ClockKind::Real {
-                return Err(Error::RealTime(scenario.describe(point)));
+                return Err(TuneError::RealTime(scenario.describe(point)));
             }
             experiment.seed = experiment.seed.wrapping_add(more);
             let runner = |experiment: &Experiment| Ok(laxity_world::run(experiment));
-            once(scenario, &runner, point, &experiment).map_err(Error::Run)
+            once(scenario, &runner, point, &experiment).map_err(TuneError::Run)
         };
         let (done, observe) = (&mut self.done, &mut *self.observe);
         let runs: Vec<Run> = parallel::ordered(points.len(), self.threads, &work, &mut |_| {
@@ -240,8 +240,8 @@ impl Search<'_> {
     }
 
     /// The best first.
-    fn ranked(&self) -> Vec<Setting> {
-        let mut settings: Vec<Setting> = self.found.values().cloned().collect();
+    fn ranked(&self) -> Vec<TuneSetting> {
+        let mut settings: Vec<TuneSetting> = self.found.values().cloned().collect();
         // Stable: of equals the first of the sweep is the first here.
         settings.sort_by(|a, b| {
             let short = a.shortfall.total_cmp(&b.shortfall);
@@ -257,7 +257,7 @@ fn better(goal: &Tune, value: Option<f64>) -> f64 {
 }
 
 /// The result of a setting from its runs, one for each circumstance.
-fn setting(goal: &Tune, place: &[usize], runs: &[Run]) -> Setting {
+fn setting(goal: &Tune, place: &[usize], runs: &[Run]) -> TuneSetting {
     let each: Option<Vec<f64>> = runs.iter().map(|run| worst(&goal.goal, run, goal.more)).collect();
     let mean = each.map(|values| values.iter().sum::<f64>() / values.len() as f64);
     let needs: Vec<Option<f64>> = goal.needs.iter().map(|need| at_worst(need, runs)).collect();
@@ -277,7 +277,7 @@ fn setting(goal: &Tune, place: &[usize], runs: &[Run]) -> Setting {
         true => f64::INFINITY,
         false => short.fold(0.0, f64::max),
     };
-    Setting { place: place.to_vec(), goal: mean, needs, refused, silent, shortfall }
+    TuneSetting { place: place.to_vec(), goal: mean, needs, refused, silent, shortfall }
 }
 
 /// The worst of a need's metric at any circumstance; `None` if it is missing at one.
@@ -307,11 +307,15 @@ fn worst(wanted: &Wanted, run: &Run, more: bool) -> Option<f64> {
         pick(values?, more)
     };
     match metric.owner() {
-        Owner::Run => metric.of_run(run),
+        MetricOwner::Run => metric.of_run(run),
         // The worst of all is unknown if a channel was starved.
-        Owner::Channel if channels.is_empty() && run.channels.iter().any(|c| metric.is_starved(c)) => None,
-        Owner::Channel => of(run.channels.iter().map(|c| (c.name.as_str(), metric.judged(c))).collect()),
-        Owner::Resource => {
+        MetricOwner::Channel if channels.is_empty() && run.channels.iter().any(|c| metric.is_starved(c)) => {
+            None
+        }
+        MetricOwner::Channel => {
+            of(run.channels.iter().map(|c| (c.name.as_str(), metric.judged(c))).collect())
+        }
+        MetricOwner::Resource => {
             of(run.resources.iter().map(|r| (r.name.as_str(), metric.of_resource(r))).collect())
         }
     }

@@ -6,7 +6,7 @@
 //! program, so a mistake here is a refusal at load time.
 //!
 //! Registers: the program is called with the frame's description in [`Register::R1`] and returns
-//! [`Register::R0`]. [`Program::load`] expects the description in [`Register::R6`] and clobbers R0
+//! [`Register::R0`]. [`BpfProgram::load`] expects the description in [`Register::R6`] and clobbers R0
 //! to R5; R6 to R9 are preserved. The instruction set is RFC 9669's; packet loads are its legacy
 //! part.
 
@@ -16,7 +16,7 @@ use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use crate::Refused;
+use crate::RefusedBySystem;
 
 /// 64-bit register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub enum Width {
 
 /// Metadata of a frame, by its offset in `struct __sk_buff`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Field {
+pub enum FrameField {
     /// Length in bytes.
     Length = 0,
     /// EtherType, in network byte order.
@@ -63,7 +63,7 @@ pub enum Field {
 
 /// Arithmetic with a constant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
+pub enum BpfOperation {
     /// Assignment.
     Set = 0xb7,
     /// Addition.
@@ -78,7 +78,7 @@ pub enum Operation {
 
 /// Jump target, always forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Label(usize);
+pub struct JumpLabel(usize);
 
 /// Instruction: operation, registers (destination low, source high), jump distance or offset,
 /// constant.
@@ -93,15 +93,15 @@ struct Instruction {
 
 /// Program under construction.
 #[derive(Debug, Clone, Default)]
-pub struct Program {
+pub struct BpfProgram {
     code: Vec<Instruction>,
     /// Position of each label, once placed.
     labels: Vec<Option<usize>>,
     /// Jumps and their targets.
-    jumps: Vec<(usize, Label)>,
+    jumps: Vec<(usize, JumpLabel)>,
 }
 
-impl Program {
+impl BpfProgram {
     /// Empty program.
     pub fn new() -> Self {
         Self::default()
@@ -113,7 +113,7 @@ impl Program {
     }
 
     /// `register = register operation constant`.
-    pub fn calculate(&mut self, operation: Operation, register: Register, constant: i32) {
+    pub fn calculate(&mut self, operation: BpfOperation, register: Register, constant: i32) {
         self.push(operation as u8, register, Register::R0, 0, constant);
     }
 
@@ -128,7 +128,7 @@ impl Program {
     }
 
     /// Loads into `to` a field of the description in R6.
-    pub fn describe(&mut self, to: Register, field: Field) {
+    pub fn describe(&mut self, to: Register, field: FrameField) {
         self.push(0x61, to, Register::R6, field as i16, 0);
     }
 
@@ -155,44 +155,51 @@ impl Program {
     }
 
     /// New label, to be placed later.
-    pub fn label(&mut self) -> Label {
+    pub fn label(&mut self) -> JumpLabel {
         self.labels.push(None);
-        Label(self.labels.len() - 1)
+        JumpLabel(self.labels.len() - 1)
     }
 
     /// Places `label` here.
-    pub fn place(&mut self, label: Label) {
+    pub fn place(&mut self, label: JumpLabel) {
         self.labels[label.0] = Some(self.code.len());
     }
 
-    fn jump_by(&mut self, operation: u8, register: Register, other: Register, constant: i32, label: Label) {
+    fn jump_by(
+        &mut self,
+        operation: u8,
+        register: Register,
+        other: Register,
+        constant: i32,
+        label: JumpLabel,
+    ) {
         self.jumps.push((self.code.len(), label));
         self.push(operation, register, other, 0, constant);
     }
 
     /// Jumps to `label`.
-    pub fn jump(&mut self, label: Label) {
+    pub fn jump(&mut self, label: JumpLabel) {
         self.jump_by(0x05, Register::R0, Register::R0, 0, label);
     }
 
     /// Jumps to `label` if `register` equals `constant`.
-    pub fn jump_if(&mut self, register: Register, constant: i32, label: Label) {
+    pub fn jump_if(&mut self, register: Register, constant: i32, label: JumpLabel) {
         self.jump_by(0x15, register, Register::R0, constant, label);
     }
 
     /// Jumps to `label` unless `register` equals `constant`.
-    pub fn jump_unless(&mut self, register: Register, constant: i32, label: Label) {
+    pub fn jump_unless(&mut self, register: Register, constant: i32, label: JumpLabel) {
         self.jump_by(0x55, register, Register::R0, constant, label);
     }
 
     /// Jumps to `label` if `register` is greater than `other`.
-    pub fn jump_if_greater(&mut self, register: Register, other: Register, label: Label) {
+    pub fn jump_if_greater(&mut self, register: Register, other: Register, label: JumpLabel) {
         self.jump_by(0x2d, register, other, 0, label);
     }
 
     /// Returns `answer`.
     pub fn answer(&mut self, answer: i32) {
-        self.calculate(Operation::Set, Register::R0, answer);
+        self.calculate(BpfOperation::Set, Register::R0, answer);
         self.push(0x95, Register::R0, Register::R0, 0, 0);
     }
 
@@ -207,7 +214,7 @@ impl Program {
     }
 
     /// Loads the program into the kernel as a socket filter, whose result is a number.
-    pub fn hand_over(&self) -> Result<Loaded, Refused> {
+    pub fn hand_over(&self) -> Result<Loaded, RefusedBySystem> {
         let code = self.assembled();
         let licence = c"MIT";
         let request = Request {
@@ -223,7 +230,7 @@ impl Program {
         let descriptor =
             unsafe { libc::syscall(libc::SYS_bpf, LOAD, &raw const request, mem::size_of::<Request>()) };
         if descriptor < 0 {
-            return Err(Refused::new("load a program for frames", io::Error::last_os_error())
+            return Err(RefusedBySystem::new("load a program for frames", io::Error::last_os_error())
                 .needing("CAP_BPF")
                 .advising("the kernel must have been built with CONFIG_BPF_SYSCALL"));
         }
@@ -263,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_jump_goes_as_far_as_its_label() {
-        let mut program = Program::new();
+        let mut program = BpfProgram::new();
         let (near, far) = (program.label(), program.label());
         program.jump_if(Register::R1, 7, far);
         program.jump(near);
@@ -277,11 +284,11 @@ mod tests {
 
     #[test]
     fn instructions_are_those_of_the_instruction_set() {
-        let mut program = Program::new();
+        let mut program = BpfProgram::new();
         program.copy(Register::R6, Register::R1);
         program.load(Width::Two, Register::R7, 12);
-        program.describe(Register::R9, Field::Kind);
-        program.calculate(Operation::ShiftRight, Register::R8, 3);
+        program.describe(Register::R9, FrameField::Kind);
+        program.calculate(BpfOperation::ShiftRight, Register::R8, 3);
         program.load_at(Width::Four, 6);
         program.keep(Register::R0);
         program.recall(Register::R3);

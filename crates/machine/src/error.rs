@@ -8,7 +8,7 @@ use std::io;
 
 /// Request that the operating system refused.
 #[derive(Debug)]
-pub struct Refused {
+pub struct RefusedBySystem {
     wanted: String,
     because: io::Error,
     /// Capability that permits it, for errors of permission.
@@ -16,7 +16,7 @@ pub struct Refused {
     advice: Option<&'static str>,
 }
 
-impl Refused {
+impl RefusedBySystem {
     /// `wanted` completes "cannot …".
     pub(crate) fn new(wanted: impl Into<String>, because: impl Into<io::Error>) -> Self {
         Self { wanted: wanted.into(), because: because.into(), permit: None, advice: None }
@@ -46,7 +46,7 @@ impl Refused {
     }
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for RefusedBySystem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cannot {}: {}", self.wanted, self.because)?;
         if let Some(capability) = self.capability() {
@@ -58,7 +58,7 @@ impl fmt::Display for Refused {
     }
 }
 
-impl std::error::Error for Refused {
+impl std::error::Error for RefusedBySystem {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.because)
     }
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn a_capability_is_named_only_where_it_would_help() {
         let refused = |errno| {
-            Refused::new("open a door", io::Error::from_raw_os_error(errno))
+            RefusedBySystem::new("open a door", io::Error::from_raw_os_error(errno))
                 .needing("CAP_DOORS")
                 .advising("is there a door?")
         };

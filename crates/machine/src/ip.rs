@@ -17,7 +17,7 @@ use std::net::IpAddr;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::Refused;
+use crate::RefusedBySystem;
 use crate::link::Mac;
 use crate::namespace::Namespace;
 
@@ -39,7 +39,7 @@ impl<'a> Ip<'a> {
     }
 
     /// Runs `ip` with `arguments` and returns its output.
-    pub fn run(self, arguments: &[&str]) -> Result<String, Refused> {
+    pub fn run(self, arguments: &[&str]) -> Result<String, RefusedBySystem> {
         let mut command = Command::new("ip");
         if let Some(namespace) = self.namespace {
             command.args(["-n", namespace.name()]);
@@ -48,7 +48,7 @@ impl<'a> Ip<'a> {
         unsafe { command.pre_exec(hand_on_capabilities) };
         let words = || format!("run `ip {}`", arguments.join(" "));
         let output = command.args(arguments).output().map_err(|why| {
-            Refused::new(words(), why)
+            RefusedBySystem::new(words(), why)
                 .advising("the program comes with the package iproute2, which must be installed")
         })?;
         if output.status.success() {
@@ -57,36 +57,36 @@ impl<'a> Ip<'a> {
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         // The program reports this error only as text.
         Err(if said.contains("not permitted") {
-            Refused::new(words(), io::Error::from_raw_os_error(libc::EPERM)).needing("CAP_NET_ADMIN")
+            RefusedBySystem::new(words(), io::Error::from_raw_os_error(libc::EPERM)).needing("CAP_NET_ADMIN")
         } else {
-            Refused::new(words(), io::Error::other(said))
+            RefusedBySystem::new(words(), io::Error::other(said))
         })
     }
 
     /// Gives `device` an address in a subnet of `prefix` bits.
-    pub fn address(self, device: &str, address: IpAddr, prefix: u8) -> Result<(), Refused> {
+    pub fn address(self, device: &str, address: IpAddr, prefix: u8) -> Result<(), RefusedBySystem> {
         self.set(&["address", "add", &format!("{address}/{prefix}"), "dev", device])
     }
 
     /// Sets the MTU of `device`: bytes of the largest packet without the link header.
-    pub fn mtu(self, device: &str, mtu: u16) -> Result<(), Refused> {
+    pub fn mtu(self, device: &str, mtu: u16) -> Result<(), RefusedBySystem> {
         self.set(&["link", "set", "dev", device, "mtu", &text(mtu)])
     }
 
     /// Enables `device`.
-    pub fn up(self, device: &str) -> Result<(), Refused> {
+    pub fn up(self, device: &str) -> Result<(), RefusedBySystem> {
         self.set(&["link", "set", "dev", device, "up"])
     }
 
     /// Sets a permanent neighbour entry, which avoids broadcasts for `address`.
     ///
     /// It has to follow [`up`](Self::up), which clears the entries.
-    pub fn neighbour(self, device: &str, address: IpAddr, mac: Mac) -> Result<(), Refused> {
+    pub fn neighbour(self, device: &str, address: IpAddr, mac: Mac) -> Result<(), RefusedBySystem> {
         let (address, mac) = (text(address), text(mac));
         self.set(&["neighbour", "replace", &address, "lladdr", &mac, "dev", device, "nud", "permanent"])
     }
 
-    fn set(self, arguments: &[&str]) -> Result<(), Refused> {
+    fn set(self, arguments: &[&str]) -> Result<(), RefusedBySystem> {
         self.run(arguments).map(drop)
     }
 }

@@ -42,6 +42,6 @@ pub mod udp;
 #[cfg(target_os = "linux")]
 pub use core_claim::{CoreClaim, claim_core, claim_two_cores};
 #[cfg(target_os = "linux")]
-pub use error::Refused;
+pub use error::RefusedBySystem;
 #[cfg(target_os = "linux")]
 pub use link::Mac;

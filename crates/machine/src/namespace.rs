@@ -5,7 +5,7 @@
 //! network namespace. Names are those of `ip netns`, in `/run/netns`, so `ip netns exec lx-a iperf3
 //! -s` works without tools of Laxity.
 //!
-//! An [`Owner`] owns all namespaces of a run. The module `ownership` describes how the remains of a
+//! An [`RunOwner`] owns all namespaces of a run. The module `ownership` describes how the remains of a
 //! crashed run are found, and why no other namespace is touched.
 
 use std::fs::{self, File, OpenOptions};
@@ -19,7 +19,7 @@ use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
 
-use crate::Refused;
+use crate::RefusedBySystem;
 use crate::link::Links;
 use crate::ownership::{self, Record};
 use crate::socket;
@@ -30,16 +30,16 @@ const SOCKET: &str = "socket ";
 
 /// A run, as the owner of namespaces and of socket files.
 #[derive(Debug, Clone)]
-pub struct Owner {
+pub struct RunOwner {
     record: Arc<Mutex<Record>>,
     swept: Vec<String>,
 }
 
-impl Owner {
+impl RunOwner {
     /// Removes the remains of dead runs, and opens a record of this run's resources.
-    pub fn claim() -> Result<Self, Refused> {
+    pub fn claim() -> Result<Self, RefusedBySystem> {
         let refused = |why| {
-            Refused::new("record what this run owns in /run/laxity", why)
+            RefusedBySystem::new("record what this run owns in /run/laxity", why)
                 .needing("CAP_DAC_OVERRIDE, or a directory of its own in XDG_RUNTIME_DIR")
         };
         let directory = ownership::directory().map_err(refused)?;
@@ -81,9 +81,9 @@ impl Owner {
     }
 
     /// Creates a namespace with its loopback interface up; dropping it removes it.
-    pub fn namespace(&self, name: &str) -> Result<Namespace, Refused> {
+    pub fn namespace(&self, name: &str) -> Result<Namespace, RefusedBySystem> {
         let refused = |why: io::Error| {
-            Refused::new(format!("make network namespace {name}"), why)
+            RefusedBySystem::new(format!("make network namespace {name}"), why)
                 .needing("CAP_SYS_ADMIN, CAP_NET_ADMIN and, for /run/netns, CAP_DAC_OVERRIDE")
                 .advising(
                     "`ip netns list` shows those there are; ours are removed with the run that made them",
@@ -119,13 +119,14 @@ impl Namespace {
     }
 
     /// Runs `f` on a thread inside the namespace. Files that it opens work in every thread.
-    pub fn within<R: Send>(&self, f: impl FnOnce() -> R + Send) -> Result<R, Refused> {
+    pub fn within<R: Send>(&self, f: impl FnOnce() -> R + Send) -> Result<R, RefusedBySystem> {
         let inside = thread::scope(|scope| {
             let enter = || setns(&self.file, CloneFlags::CLONE_NEWNET).map(|()| f());
             scope.spawn(enter).join()
         });
         inside.unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map_err(|why| {
-            Refused::new(format!("enter network namespace {}", self.name()), why).needing("CAP_SYS_ADMIN")
+            RefusedBySystem::new(format!("enter network namespace {}", self.name()), why)
+                .needing("CAP_SYS_ADMIN")
         })
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! An adapter with these offloads receives tens of kilobytes as one frame with a description
 //! (`struct virtio_net_hdr`). A device is then read once instead of forty times, and the sender's
-//! kernel traverses its stack once. The emulation still handles frames as on a link: [`Cut`] makes
+//! kernel traverses its stack once. The emulation still handles frames as on a link: [`CutBulk`] makes
 //! them one after the other, each complete, so that each can be delayed, lost and delivered
 //! separately. Checksums stay incomplete for the receiving kernel: there was no wire that could
 //! change bits, so that kernel does not verify them.
@@ -20,7 +20,7 @@ mod joined;
 #[cfg(test)]
 mod tests;
 
-pub use cut::Cut;
+pub use cut::CutBulk;
 pub use joined::Joined;
 
 /// Remaining work on a frame, in the kernel's format.

@@ -8,7 +8,7 @@
 //! starves before it can leave. [`spawn_on`] therefore sets both in the attributes with which the
 //! thread is created, so a thread never runs elsewhere.
 //!
-//! A run is correct without any of this. A refused request is returned as [`Refused`] for the
+//! A run is correct without any of this. A refused request is returned as [`RefusedBySystem`] for the
 //! report.
 
 #![allow(unsafe_code, reason = "thread attributes and the handles made with them exist in no safe form")]
@@ -23,18 +23,18 @@ use std::thread;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
-use crate::Refused;
+use crate::RefusedBySystem;
 
 /// Processor and priority of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Placement {
+pub struct ThreadPlacement {
     /// Number of the one processor it runs on; that of the parent's affinity if `None`.
     pub core: Option<usize>,
     /// Priority under `SCHED_FIFO`, 1 to 99; the ordinary policy if `None`.
     pub fifo: Option<u8>,
 }
 
-impl Placement {
+impl ThreadPlacement {
     /// Processor `core`, under the ordinary policy.
     pub fn on(core: usize) -> Self {
         Self { core: Some(core), fifo: None }
@@ -48,7 +48,7 @@ pub fn cores() -> Vec<usize> {
 }
 
 /// Places the calling thread, and returns the refusals.
-pub fn place(placement: Placement) -> Vec<Refused> {
+pub fn place(placement: ThreadPlacement) -> Vec<RefusedBySystem> {
     let mut refused = Vec::new();
     if let Some(core) = placement.core
         && let Err(why) = set_of(core).and_then(|set| Ok(sched_setaffinity(Pid::from_raw(0), &set)?))
@@ -80,28 +80,28 @@ fn priority_of(priority: u8) -> libc::sched_param {
     parameters
 }
 
-fn no_core(core: usize, why: io::Error) -> Refused {
-    Refused::new(format!("run on processor {core}"), why)
+fn no_core(core: usize, why: io::Error) -> RefusedBySystem {
+    RefusedBySystem::new(format!("run on processor {core}"), why)
         .needing("CAP_SYS_NICE")
         .advising("`nproc` and the process's cpuset say which processors there are")
 }
 
-fn no_fifo(priority: u8, why: io::Error) -> Refused {
-    Refused::new(format!("run with real-time priority {priority}"), why)
+fn no_fifo(priority: u8, why: io::Error) -> RefusedBySystem {
+    RefusedBySystem::new(format!("run with real-time priority {priority}"), why)
         .needing("CAP_SYS_NICE")
         .advising("a priority under SCHED_FIFO is 1 to 99")
 }
 
 /// Thread made by [`spawn_on`]. Dropping it without [`join`](Self::join) detaches the thread.
-pub struct Placed<T> {
+pub struct PlacedThread<T> {
     thread: libc::pthread_t,
     result: std::sync::mpsc::Receiver<thread::Result<T>>,
     joined: bool,
     /// Refused parts of the placement.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RefusedBySystem>,
 }
 
-impl<T> Placed<T> {
+impl<T> PlacedThread<T> {
     /// Waits for the thread to end; the error is its panic.
     pub fn join(mut self) -> thread::Result<T> {
         self.joined = true;
@@ -112,7 +112,7 @@ impl<T> Placed<T> {
     }
 }
 
-impl<T> Drop for Placed<T> {
+impl<T> Drop for PlacedThread<T> {
     fn drop(&mut self) {
         if !self.joined {
             // SAFETY: as in `join`, which sets `joined`.
@@ -132,13 +132,13 @@ extern "C" fn start(body: *mut c_void) -> *mut c_void {
 
 /// Starts a thread that runs `f` with `placement` from its first instruction.
 ///
-/// Refused parts of the placement are omitted, and listed in [`Placed::refused`]. `name` is cut to
+/// Refused parts of the placement are omitted, and listed in [`PlacedThread::refused`]. `name` is cut to
 /// the 15 bytes that the kernel keeps. An error means that there is no thread.
 pub fn spawn_on<T: Send + 'static>(
-    placement: Placement,
+    placement: ThreadPlacement,
     name: &str,
     f: impl FnOnce() -> T + Send + 'static,
-) -> Result<Placed<T>, Refused> {
+) -> Result<PlacedThread<T>, RefusedBySystem> {
     let (send, result) = std::sync::mpsc::channel();
     let name = CString::new(name.bytes().filter(|byte| *byte != 0).take(15).collect::<Vec<u8>>())
         .expect("zeros are left out");
@@ -151,31 +151,34 @@ pub fn spawn_on<T: Send + 'static>(
     });
     let body = Box::into_raw(Box::new(body));
     // Only attempts without each part show which one was refused.
-    let Placement { core, fifo } = placement;
+    let ThreadPlacement { core, fifo } = placement;
     let attempts = [(core, fifo), (core, None), (None, fifo), (None, None)];
     let mut first = None;
     for (attempt, (with_core, with_fifo)) in attempts.into_iter().enumerate() {
         if attempts[..attempt].contains(&(with_core, with_fifo)) {
             continue;
         }
-        match create(Placement { core: with_core, fifo: with_fifo }, body) {
+        match create(ThreadPlacement { core: with_core, fifo: with_fifo }, body) {
             Ok(thread) => {
                 let code = first.as_ref().and_then(io::Error::raw_os_error).unwrap_or(libc::EINVAL);
                 let why = || io::Error::from_raw_os_error(code);
                 let no_core = core.filter(|_| with_core.is_none()).map(|core| no_core(core, why()));
                 let no_fifo = fifo.filter(|_| with_fifo.is_none()).map(|priority| no_fifo(priority, why()));
                 let refused = no_core.into_iter().chain(no_fifo).collect();
-                return Ok(Placed { thread, result, joined: false, refused });
+                return Ok(PlacedThread { thread, result, joined: false, refused });
             }
             Err(why) => _ = first.get_or_insert(why),
         }
     }
     // SAFETY: no thread was created, so this function still owns the box.
     drop(unsafe { Box::from_raw(body) });
-    Err(Refused::new("start a thread", first.unwrap_or_else(|| io::Error::from_raw_os_error(libc::EAGAIN))))
+    Err(RefusedBySystem::new(
+        "start a thread",
+        first.unwrap_or_else(|| io::Error::from_raw_os_error(libc::EAGAIN)),
+    ))
 }
 
-fn create(placement: Placement, body: *mut Body) -> io::Result<libc::pthread_t> {
+fn create(placement: ThreadPlacement, body: *mut Body) -> io::Result<libc::pthread_t> {
     let ok = |code: c_int| if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) };
     let set = placement.core.map(set_of).transpose()?;
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
@@ -211,7 +214,7 @@ pub struct Awake {
 }
 
 /// Requests that no processor enters an idle state with a wake-up latency.
-pub fn keep_awake() -> Result<Awake, Refused> {
+pub fn keep_awake() -> Result<Awake, RefusedBySystem> {
     let path = "/dev/cpu_dma_latency";
     let request = OpenOptions::new().write(true).open(path).and_then(|mut file| {
         // The request of a latency of 0 us holds while the file is open.
@@ -219,7 +222,7 @@ pub fn keep_awake() -> Result<Awake, Refused> {
         Ok(file)
     });
     request.map(|request| Awake { _request: request }).map_err(|why| {
-        Refused::new(format!("keep the processors awake by {path}"), why)
+        RefusedBySystem::new(format!("keep the processors awake by {path}"), why)
             .needing("write access to /dev/cpu_dma_latency (CAP_DAC_OVERRIDE)")
             .advising("this kernel has no such device; waits that block will be some 10 us later")
     })
@@ -232,7 +235,7 @@ mod tests {
     #[test]
     fn a_thread_runs_where_it_is_put_from_the_start() {
         for core in cores() {
-            let placed = spawn_on(Placement::on(core), "a name that is far too long", move || {
+            let placed = spawn_on(ThreadPlacement::on(core), "a name that is far too long", move || {
                 // SAFETY: takes no arguments and changes no memory.
                 let here = unsafe { libc::sched_getcpu() };
                 (here as usize, cores(), std::fs::read_to_string("/proc/thread-self/comm").unwrap())
@@ -247,7 +250,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_said_and_the_thread_runs_all_the_same() {
-        let nowhere = Placement { core: Some(1000), fifo: Some(120) };
+        let nowhere = ThreadPlacement { core: Some(1000), fifo: Some(120) };
         let placed = spawn_on(nowhere, "lost", || 7).unwrap();
         let reasons: Vec<String> = placed.refused.iter().map(ToString::to_string).collect();
         assert_eq!(reasons.len(), 2, "{reasons:?}");
@@ -259,7 +262,7 @@ mod tests {
     #[test]
     fn a_panic_comes_back_from_join() {
         let placed =
-            spawn_on(Placement::default(), "panics", || panic::resume_unwind(Box::new(5_u8))).unwrap();
+            spawn_on(ThreadPlacement::default(), "panics", || panic::resume_unwind(Box::new(5_u8))).unwrap();
         let payload: Box<dyn std::any::Any + Send> = placed.join().map(|(): ()| ()).unwrap_err();
         assert_eq!(payload.downcast_ref(), Some(&5_u8));
     }
@@ -267,10 +270,10 @@ mod tests {
     #[test]
     fn children_of_a_real_time_thread_are_ordinary() {
         let policies = thread::spawn(|| {
-            let refused = place(Placement { core: None, fifo: Some(1) });
+            let refused = place(ThreadPlacement { core: None, fifo: Some(1) });
             // SAFETY: 0 is the calling thread.
             let policy = || unsafe { libc::sched_getscheduler(0) } & !libc::SCHED_RESET_ON_FORK;
-            let child = spawn_on(Placement::default(), "child", policy).unwrap().join().unwrap();
+            let child = spawn_on(ThreadPlacement::default(), "child", policy).unwrap().join().unwrap();
             (refused, policy(), child)
         });
         let (refused, own, child) = policies.join().unwrap();

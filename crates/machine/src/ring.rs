@@ -21,7 +21,7 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use laxity_engine::Doorbell;
+use laxity_engine::InputDoorbell;
 
 /// Maximum number of taken entries with slots not yet freed.
 const HELD: usize = 32;
@@ -199,7 +199,7 @@ impl<T: Copy + Send> Consumer<T> {
     }
 }
 
-impl<T: Copy + Send> Doorbell for Consumer<T> {
+impl<T: Copy + Send> InputDoorbell for Consumer<T> {
     #[inline]
     fn is_rung(&mut self) -> bool {
         !self.is_empty()
@@ -220,7 +220,7 @@ impl<T: Copy + Send> Watcher<T> {
     }
 }
 
-impl<T: Copy + Send> Doorbell for Watcher<T> {
+impl<T: Copy + Send> InputDoorbell for Watcher<T> {
     #[inline]
     fn is_rung(&mut self) -> bool {
         !self.is_empty()

@@ -18,10 +18,10 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use laxity_engine::{Doorbell, Ticks};
+use laxity_engine::{InputDoorbell, Ticks};
 use nix::unistd::{Pid, gettid};
 
-use crate::Refused;
+use crate::RefusedBySystem;
 
 /// Number of interrupt lines of a process.
 const LINES: usize = 16;
@@ -86,7 +86,7 @@ fn restore(signal: c_int, old: &libc::sigaction) {
 }
 
 /// Receiving end of an interrupt line; stays on the interrupted thread.
-pub struct Interrupt {
+pub struct InterruptLine {
     line: usize,
     old: libc::sigaction,
     seen: u64,
@@ -103,21 +103,21 @@ pub struct Raise {
 
 /// Interrupts that have arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Arrived {
-    /// Number since the last [`take`](Interrupt::take).
+pub struct ArrivedInterrupts {
+    /// Number since the last [`take`](InterruptLine::take).
     pub count: u64,
     /// Tick count at the last of them, or at one that arrived while they were taken.
     pub last: u64,
 }
 
-impl Interrupt {
+impl InterruptLine {
     /// Creates a line to the calling thread, with arrivals stamped by `ticks`.
     ///
     /// All lines use the ticks of the first. An interrupt ends a waiting system call (`EINTR`).
-    pub fn line(ticks: Ticks) -> Result<(Self, Raise), Refused> {
+    pub fn line(ticks: Ticks) -> Result<(Self, Raise), RefusedBySystem> {
         TICKS.get_or_init(|| ticks);
         let exhausted = || {
-            Refused::new("make an interrupt line", io::Error::from_raw_os_error(libc::EBUSY))
+            RefusedBySystem::new("make an interrupt line", io::Error::from_raw_os_error(libc::EBUSY))
                 .advising("a process has 16 lines; drop one")
         };
         let free = |state: &State| !state.in_use.swap(true, Ordering::AcqRel);
@@ -125,7 +125,7 @@ impl Interrupt {
         let signal = first_signal() + line as c_int;
         let old = install(signal, on_interrupt, 0).map_err(|why| {
             STATES[line].in_use.store(false, Ordering::Release);
-            Refused::new(format!("handle signal {signal}"), why)
+            RefusedBySystem::new(format!("handle signal {signal}"), why)
         })?;
         // SAFETY: the set is initialised before its use, and lives through both calls.
         unsafe {
@@ -147,22 +147,22 @@ impl Interrupt {
 
     /// Takes all interrupts that have arrived.
     #[inline]
-    pub fn take(&mut self) -> Option<Arrived> {
+    pub fn take(&mut self) -> Option<ArrivedInterrupts> {
         let state = &STATES[self.line];
         let count = state.count.load(Ordering::Acquire) - self.seen;
         self.seen += count;
-        (count > 0).then(|| Arrived { count, last: state.last.load(Ordering::Relaxed) })
+        (count > 0).then(|| ArrivedInterrupts { count, last: state.last.load(Ordering::Relaxed) })
     }
 }
 
-impl Doorbell for Interrupt {
+impl InputDoorbell for InterruptLine {
     #[inline]
     fn is_rung(&mut self) -> bool {
         self.is_pending()
     }
 }
 
-impl Drop for Interrupt {
+impl Drop for InterruptLine {
     fn drop(&mut self) {
         // A signal in flight would end the process by the default action, which is therefore
         // replaced by "ignore".
@@ -178,7 +178,7 @@ impl Raise {
     /// Interrupts the thread.
     ///
     /// Refused if the thread has ended or the system's queue of signals is full.
-    pub fn raise(self) -> Result<(), Refused> {
+    pub fn raise(self) -> Result<(), RefusedBySystem> {
         // SAFETY: sends a number to a thread of this process; the line has installed its handler.
         let sent = unsafe {
             libc::syscall(libc::SYS_tgkill, self.process.as_raw(), self.thread.as_raw(), self.signal)
@@ -187,7 +187,7 @@ impl Raise {
             return Ok(());
         }
         let why = io::Error::last_os_error();
-        Err(Refused::new(format!("interrupt thread {}", self.thread), why)
+        Err(RefusedBySystem::new(format!("interrupt thread {}", self.thread), why)
             .advising("a thread that has ended takes none; `ulimit -i` says how many may be queued"))
     }
 }
@@ -241,10 +241,12 @@ pub struct StopFlag(());
 
 impl StopOnSignal {
     /// Installs the handlers. A process has at most one instance.
-    pub fn install() -> Result<Self, Refused> {
+    pub fn install() -> Result<Self, RefusedBySystem> {
         if STOPPING.swap(true, Ordering::AcqRel) {
             let busy = io::Error::from_raw_os_error(libc::EBUSY);
-            return Err(Refused::new("catch SIGINT and SIGTERM", busy).advising("they are caught already"));
+            return Err(
+                RefusedBySystem::new("catch SIGINT and SIGTERM", busy).advising("they are caught already")
+            );
         }
         STOPPED.store(0, Ordering::Release);
         MAY_END.store(false, Ordering::Release);
@@ -252,7 +254,7 @@ impl StopOnSignal {
         let mut caught = Self { old: Vec::new(), _not_sync: PhantomData };
         for signal in STOP_SIGNALS {
             let old = install(signal, on_stop, 0)
-                .map_err(|why| Refused::new(format!("catch signal {signal}"), why))?;
+                .map_err(|why| RefusedBySystem::new(format!("catch signal {signal}"), why))?;
             if signal == libc::SIGHUP && old.sa_sigaction == libc::SIG_IGN {
                 restore(signal, &old);
             } else {
@@ -306,8 +308,8 @@ mod tests {
         let ticks = Ticks::calibrate();
         let (send, receive) = mpsc::channel();
         let target = thread::spawn(move || {
-            let (mut line, raise) = Interrupt::line(ticks).unwrap();
-            let (mut other, _raise) = Interrupt::line(ticks).unwrap();
+            let (mut line, raise) = InterruptLine::line(ticks).unwrap();
+            let (mut other, _raise) = InterruptLine::line(ticks).unwrap();
             let (mut taken, mut last) = (0, ticks.read());
             send.send(raise).unwrap();
             while taken < COUNT {

@@ -32,7 +32,7 @@ pub fn remove_dead(path: &Path) -> io::Result<bool> {
 
 /// Receive side of a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Received {
+pub struct ReceiveSide {
     /// Memory of the queued data in bytes, including headers and rounding.
     pub used: u32,
     /// Limit of that memory in bytes, beyond which the kernel drops.
@@ -49,7 +49,7 @@ const LIMIT: usize = 1;
 const DROPPED: usize = 8;
 
 /// State of the receive side of `socket`.
-pub fn received(socket: &impl AsFd) -> io::Result<Received> {
+pub fn received(socket: &impl AsFd) -> io::Result<ReceiveSide> {
     let mut numbers = [0_u32; NUMBERS];
     let mut length = size_of_val(&numbers) as libc::socklen_t;
     // SAFETY: the kernel writes at most `length` bytes, into an array that lives through the call.
@@ -63,7 +63,7 @@ pub fn received(socket: &impl AsFd) -> io::Result<Received> {
         )
     };
     match answer {
-        0 => Ok(Received { used: numbers[USED], limit: numbers[LIMIT], dropped: numbers[DROPPED] }),
+        0 => Ok(ReceiveSide { used: numbers[USED], limit: numbers[LIMIT], dropped: numbers[DROPPED] }),
         _ => Err(io::Error::last_os_error()),
     }
 }

@@ -21,7 +21,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 
-use crate::Refused;
+use crate::RefusedBySystem;
 use crate::bpf::Loaded;
 use crate::link::{self, Links, Mac};
 use crate::namespace::Namespace;
@@ -60,7 +60,7 @@ impl Tap {
     /// Creates the device, in `namespace` if given, else in that of the calling thread.
     ///
     /// The device stays in its namespace; this handle works in every thread.
-    pub fn open(setup: &TapSetup, namespace: Option<&Namespace>) -> Result<Self, Refused> {
+    pub fn open(setup: &TapSetup, namespace: Option<&Namespace>) -> Result<Self, RefusedBySystem> {
         let queues = match namespace {
             None => make(setup),
             Some(namespace) => namespace.within(|| make(setup))?,
@@ -70,14 +70,15 @@ impl Tap {
 
     /// Sets the program that selects the queue of a frame sent by the host: its result modulo the
     /// number of queues.
-    pub fn steer(&self, program: &Loaded) -> Result<(), Refused> {
+    pub fn steer(&self, program: &Loaded) -> Result<(), RefusedBySystem> {
         let number = program.number();
         // SAFETY: the request reads the number of a descriptor, and both live through the call.
         match unsafe { libc::ioctl(self.first().as_raw_fd(), libc::TUNSETSTEERINGEBPF, &raw const number) } {
             0 => Ok(()),
             _ => {
                 let what = format!("choose queues of TAP device {}", self.setup.name);
-                Err(Refused::new(what, io::Error::last_os_error()).advising("Linux has this since 4.16"))
+                Err(RefusedBySystem::new(what, io::Error::last_os_error())
+                    .advising("Linux has this since 4.16"))
             }
         }
     }
@@ -88,7 +89,7 @@ impl Tap {
     ///
     /// `namespace` is the device's. Its devices appear only in a `/sys` mounted inside, so a
     /// short-lived thread does this.
-    pub fn receive_on(&self, core: usize, namespace: &Namespace) -> Result<(), Refused> {
+    pub fn receive_on(&self, core: usize, namespace: &Namespace) -> Result<(), RefusedBySystem> {
         let name = &self.setup.name;
         let set = || -> io::Result<()> {
             unshare(CloneFlags::CLONE_NEWNS)?;
@@ -98,7 +99,7 @@ impl Tap {
             fs::write(format!("/sys/class/net/{name}/queues/rx-0/rps_cpus"), mask(core))
         };
         namespace.within(set)?.map_err(|why| {
-            Refused::new(format!("let processor {core} receive for TAP device {name}"), why)
+            RefusedBySystem::new(format!("let processor {core} receive for TAP device {name}"), why)
                 .needing("CAP_SYS_ADMIN and CAP_NET_ADMIN")
                 .advising("the kernel must have been built with CONFIG_RPS, and know this processor")
         })
@@ -119,7 +120,7 @@ impl Tap {
     }
 
     /// Frames dropped by the kernel so far; to be called in the device's namespace.
-    pub fn drops_here(&self) -> io::Result<Drops> {
+    pub fn drops_here(&self) -> io::Result<TapDrops> {
         let table = fs::read_to_string("/proc/thread-self/net/dev")?;
         drops(&table, &self.setup.name).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
@@ -174,7 +175,7 @@ impl Tap {
 
 /// Frames that the kernel dropped at a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Drops {
+pub struct TapDrops {
     /// Frames sent by programs and dropped because the device's queue was full.
     pub unread: u64,
     /// Frames written to the device and dropped before programs received them.
@@ -182,12 +183,12 @@ pub struct Drops {
 }
 
 /// Line of `name` in the kernel's table of devices.
-fn drops(table: &str, name: &str) -> Option<Drops> {
+fn drops(table: &str, name: &str) -> Option<TapDrops> {
     let line = table.lines().find_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(':'))?;
     // Eight columns of receive statistics, then eight of send statistics; the fourth of each is the
     // drops.
     let columns: Vec<u64> = line.split_whitespace().filter_map(|column| column.parse().ok()).collect();
-    Some(Drops { written: *columns.get(3)?, unread: *columns.get(11)? })
+    Some(TapDrops { written: *columns.get(3)?, unread: *columns.get(11)? })
 }
 
 /// Set of one processor in the kernel's format: hexadecimal, in words of 32 bits separated by
@@ -212,10 +213,10 @@ fn unless_blocked(moved: io::Result<usize>) -> io::Result<Option<usize>> {
     }
 }
 
-fn make(setup: &TapSetup) -> Result<Vec<File>, Refused> {
+fn make(setup: &TapSetup) -> Result<Vec<File>, RefusedBySystem> {
     let name = &setup.name;
     let refused = |what: &str, why: io::Error| {
-        Refused::new(format!("{what} of TAP device {name}"), why).needing("CAP_NET_ADMIN")
+        RefusedBySystem::new(format!("{what} of TAP device {name}"), why).needing("CAP_NET_ADMIN")
     };
     // An existing device belongs to another program, whether open or not; further queues are of the
     // device just made.
@@ -251,25 +252,25 @@ fn make(setup: &TapSetup) -> Result<Vec<File>, Refused> {
 }
 
 /// Opens a queue of the device `name`.
-fn queue(name: &str, flags: libc::c_int) -> Result<File, Refused> {
+fn queue(name: &str, flags: libc::c_int) -> Result<File, RefusedBySystem> {
     let file = OpenOptions::new()
         .read(true)
         .write(true)
         .custom_flags(libc::O_NONBLOCK)
         .open("/dev/net/tun")
         .map_err(|why| {
-            Refused::new("open /dev/net/tun", why)
+            RefusedBySystem::new("open /dev/net/tun", why)
                 .needing("access to /dev/net/tun")
                 .advising("`modprobe tun` loads the driver; a container must be given the device")
         })?;
     let mut request = link::request(name).map_err(|why| {
-        Refused::new(format!("set the name of TAP device {name}"), why).needing("CAP_NET_ADMIN")
+        RefusedBySystem::new(format!("set the name of TAP device {name}"), why).needing("CAP_NET_ADMIN")
     })?;
     request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI | flags) as libc::c_short;
     // SAFETY: the request takes an `ifreq`, which lives through the call.
     if unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &raw mut request) } != 0 {
         let why = io::Error::last_os_error();
-        return Err(Refused::new(format!("make TAP device {name}"), why)
+        return Err(RefusedBySystem::new(format!("make TAP device {name}"), why)
             .needing("CAP_NET_ADMIN")
             .advising("EBUSY means that there is an interface of this name, which is not touched"));
     }
@@ -295,8 +296,8 @@ mod tests {
                      lo:     124       2    0    0    0     0          0         0      124       2    0    0\n\
                      tap01:   9       1    0    1    0     0          0         0       9       1    0    2  0 0 0 0\n\
                      tap0: 40060     715    0    5    0     0          0         0   174893     923    0    7  0 0 0 0";
-        assert_eq!(drops(table, "tap0"), Some(Drops { unread: 7, written: 5 }));
-        assert_eq!(drops(table, "tap01"), Some(Drops { unread: 2, written: 1 }));
+        assert_eq!(drops(table, "tap0"), Some(TapDrops { unread: 7, written: 5 }));
+        assert_eq!(drops(table, "tap01"), Some(TapDrops { unread: 2, written: 1 }));
         assert_eq!(drops(table, "tap"), None);
     }
 }

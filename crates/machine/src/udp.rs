@@ -61,7 +61,7 @@ fn set(socket: &impl AsFd, (level, name): (c_int, c_int), value: u32) -> io::Res
 
 /// A received datagram, or a train of segments.
 #[derive(Debug)]
-pub struct Received<'a> {
+pub struct ReceivedDatagram<'a> {
     /// The bytes.
     pub bytes: &'a mut [u8],
     /// The length of each segment but the last.
@@ -71,7 +71,7 @@ pub struct Received<'a> {
 }
 
 /// Receives batches.
-pub struct Receiver {
+pub struct UdpReceiver {
     buffers: Box<[u8]>,
     control: Box<[[u64; CONTROL]]>,
     // They point into the boxes above, which do not move.
@@ -80,15 +80,15 @@ pub struct Receiver {
 }
 
 // SAFETY: the pointers are into memory that the value owns.
-unsafe impl Send for Receiver {}
+unsafe impl Send for UdpReceiver {}
 
-impl Default for Receiver {
+impl Default for UdpReceiver {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Receiver {
+impl UdpReceiver {
     /// A receiver with buffers for a batch.
     pub fn new() -> Self {
         let mut buffers = vec![0; BATCH * LONGEST].into_boxed_slice();
@@ -115,7 +115,11 @@ impl Receiver {
     ///
     /// # Errors
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is none.
-    pub fn receive(&mut self, socket: &impl AsFd, mut take: impl FnMut(Received<'_>)) -> io::Result<usize> {
+    pub fn receive(
+        &mut self,
+        socket: &impl AsFd,
+        mut take: impl FnMut(ReceivedDatagram<'_>),
+    ) -> io::Result<usize> {
         debug_assert_eq!(self.parts.len(), BATCH);
         for header in &mut self.headers {
             header.msg_hdr.msg_controllen = size_of::<[u64; CONTROL]>() as _;
@@ -139,7 +143,7 @@ impl Receiver {
             let length = (header.msg_len as usize).min(LONGEST);
             let (stamp, segment) = notes(control, header.msg_hdr.msg_controllen);
             let segment = segment.filter(|segment| *segment > 0).unwrap_or(length.max(1));
-            take(Received { bytes: &mut buffer[..length], segment, stamp });
+            take(ReceivedDatagram { bytes: &mut buffer[..length], segment, stamp });
         }
         Ok(count)
     }
@@ -187,7 +191,7 @@ struct Train {
 
 /// Sends batches over a connected socket.
 #[derive(Debug)]
-pub struct Sender {
+pub struct UdpSender {
     arena: Vec<u8>,
     /// Bytes of the arena in the batch.
     used: usize,
@@ -196,7 +200,7 @@ pub struct Sender {
     segments: usize,
 }
 
-impl Sender {
+impl UdpSender {
     /// A sender; `trains` as [`prepare`] answered.
     pub fn new(trains: bool) -> Self {
         Self { arena: Vec::new(), used: 0, trains: Vec::new(), segments: if trains { SEGMENTS } else { 1 } }
@@ -317,14 +321,14 @@ mod tests {
         let (a, b, trains) = pair();
         let lengths = [100, 100, 100, 40, 100, 1400, 1400, 1400, 1399, 1400, 1, 1, 1, 9000];
         for trains in [false, trains] {
-            let mut sender = Sender::new(trains);
+            let mut sender = UdpSender::new(trains);
             let sent: Vec<Vec<u8>> =
                 lengths.iter().enumerate().map(|(n, length)| vec![n as u8; *length]).collect();
             sent.iter().for_each(|datagram| sender.add(datagram));
             assert_eq!(sender.len() < lengths.len(), trains);
             assert_eq!(sender.flush(&a), 0);
             assert!(sender.is_empty());
-            let (mut receiver, mut received) = (Receiver::new(), Vec::new());
+            let (mut receiver, mut received) = (UdpReceiver::new(), Vec::new());
             while received.len() < sent.len() {
                 let taken = receiver.receive(&b, |datagram| {
                     assert!(datagram.stamp.is_some());
@@ -334,14 +338,14 @@ mod tests {
             }
             assert_eq!(received, sent);
         }
-        assert_eq!(Receiver::new().receive(&b, |_| {}).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        assert_eq!(UdpReceiver::new().receive(&b, |_| {}).unwrap_err().kind(), io::ErrorKind::WouldBlock);
     }
 
     #[test]
     fn a_peer_that_is_gone_costs_its_datagrams_only() {
         let (a, b, _) = pair();
         drop(b);
-        let mut sender = Sender::new(false);
+        let mut sender = UdpSender::new(false);
         (0..40).for_each(|_| sender.add(&[1; 10]));
         // Loopback reports the missing peer at every other call.
         assert!(sender.flush(&a) <= 40);

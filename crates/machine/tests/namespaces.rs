@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio, id};
 
 use laxity_machine::ip::Ip;
-use laxity_machine::namespace::{Namespace, Owner};
+use laxity_machine::namespace::{Namespace, RunOwner};
 use laxity_machine::offload::Offload;
 use laxity_machine::tap::{Tap, TapSetup};
-use laxity_machine::{Mac, Refused};
+use laxity_machine::{Mac, RefusedBySystem};
 
 /// Set for the child process of the test; the value is the namespace that it creates.
 const CHILD: &str = "LAXITY_TEST_CHILD";
@@ -23,7 +23,7 @@ fn path(name: &str) -> PathBuf {
 }
 
 /// Result of `attempt`, or `None` without the permission.
-fn permitted<T>(attempt: Result<T, Refused>) -> Option<T> {
+fn permitted<T>(attempt: Result<T, RefusedBySystem>) -> Option<T> {
     match attempt {
         Ok(made) => Some(made),
         Err(refused) if refused.capability().is_some() => {
@@ -35,7 +35,7 @@ fn permitted<T>(attempt: Result<T, Refused>) -> Option<T> {
 }
 
 fn namespace(name: &str) -> Option<Namespace> {
-    permitted(permitted(Owner::claim())?.namespace(name))
+    permitted(permitted(RunOwner::claim())?.namespace(name))
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn a_namespace_is_there_while_it_lives_and_its_name_is_taken() {
     let links = Ip::inside(&living).run(&["-o", "link"]).unwrap();
     assert!(links.lines().count() == 1 && links.contains("lo: <LOOPBACK,UP"), "{links}");
     // Another run sweeps and finds no resource of this one.
-    let other = Owner::claim().unwrap();
+    let other = RunOwner::claim().unwrap();
     assert!(!other.swept().contains(&format!("namespace {name}")));
     let taken = other.namespace(&name).unwrap_err().to_string();
     assert!(taken.contains("exists"), "{taken}");
@@ -58,7 +58,7 @@ fn a_namespace_is_there_while_it_lives_and_its_name_is_taken() {
 
 #[test]
 fn names_with_slashes_are_refused() {
-    let Some(owner) = permitted(Owner::claim()) else { return };
+    let Some(owner) = permitted(RunOwner::claim()) else { return };
     for name in ["", "../evil", "a b"] {
         assert!(owner.namespace(name).unwrap_err().to_string().contains("letters, digits"));
     }
@@ -86,7 +86,7 @@ fn what_a_killed_run_left_is_removed_and_what_a_user_made_is_not() {
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap().ends_with("made")), "the child ended early");
-    assert!(!Owner::claim().unwrap().swept().contains(&format!("namespace {name}")), "the child lives");
+    assert!(!RunOwner::claim().unwrap().swept().contains(&format!("namespace {name}")), "the child lives");
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(path(&name).exists(), "a killed process removes nothing");
@@ -95,7 +95,7 @@ fn what_a_killed_run_left_is_removed_and_what_a_user_made_is_not() {
     // A record that claims the user's namespace by name, with another identity.
     let record = format!("/run/laxity/0.{}.run", id());
     fs::write(&record, format!("netns {user} 4 1\n")).unwrap();
-    let swept = Owner::claim().unwrap().swept().to_owned();
+    let swept = RunOwner::claim().unwrap().swept().to_owned();
     let (left, spared) = (path(&name).exists(), path(&user).exists());
     let _ = Command::new("ip").args(["netns", "delete", &user]).status();
     let _ = fs::remove_file(record);
@@ -109,18 +109,18 @@ fn what_a_killed_run_left_is_removed_and_what_a_user_made_is_not() {
 
 #[test]
 fn the_file_of_a_socket_that_a_killed_run_left_is_removed_and_one_that_is_listened_at_is_not() {
-    let Some(owner) = permitted(Owner::claim()) else { return };
+    let Some(owner) = permitted(RunOwner::claim()) else { return };
     let at = |name: &str| std::env::temp_dir().join(format!("laxity-{name}-{}", id()));
     let (dead, living) = (at("dead"), at("living"));
     let bound = |path: &PathBuf| UnixListener::bind(path).unwrap();
     drop(owner.socket(&dead, || Ok(bound(&dead))).unwrap());
     let _listening = bound(&living);
     // The owner lives, so its resources are not swept.
-    let _other = Owner::claim().unwrap();
+    let _other = RunOwner::claim().unwrap();
     assert!(dead.exists());
     let record = format!("/run/laxity/0.{}1.run", id());
     fs::write(&record, format!("socket {}\nsocket {}\n", dead.display(), living.display())).unwrap();
-    let _sweeps = Owner::claim().unwrap();
+    let _sweeps = RunOwner::claim().unwrap();
     let (left, spared) = (dead.exists(), living.exists());
     [&dead, &living].into_iter().for_each(|path| _ = fs::remove_file(path));
     let _ = fs::remove_file(record);

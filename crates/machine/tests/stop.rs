@@ -5,7 +5,7 @@
 
 use std::process::Command;
 
-use laxity_engine::{Calendar, Dilation, Epoch, Limits, RealClock, Stop, Ticks, World, run};
+use laxity_engine::{Calendar, Dilation, Limits, RealClock, Stop, TickEpoch, Ticks, World, run};
 use laxity_machine::signal::{StopFlag, StopOnSignal};
 use laxity_units::{Span, Time};
 
@@ -36,7 +36,7 @@ fn an_interrupted_run_finishes_in_order() {
     let mut world = Idle { stop, ticks: 0 };
     let mut calendar = Calendar::new();
     calendar.schedule(Time::ZERO, ());
-    let epoch = Epoch::starting_in(Span::ZERO, Ticks::calibrate(), Dilation::NONE);
+    let epoch = TickEpoch::starting_in(Span::ZERO, Ticks::calibrate(), Dilation::NONE);
     let mut clock = RealClock::new(epoch, move || stop.is_set());
     let outcome = run(&mut world, &mut calendar, &mut clock, Limits::NONE);
     assert_eq!((outcome.stop, outcome.events, world.ticks), (Stop::Finished, 1, 1));

@@ -20,14 +20,14 @@ mod null;
 mod pipeline;
 
 pub use description::{
-    Answers, Buffers, CommandQueue, Contract, Description, Excess, Flaw, Interface, Late, Moderation,
-    Notification, Overload, Own, PROCESSOR, Phase, Policing, Pool, Queue, Release, Resource, ResponseQueue,
-    Selection, Stage, Takes, Tells,
+    AdapterBuffers, AdapterContract, Answers, BufferPool, CommandQueue, Description, Excess, Flaw, HostSide,
+    LatePolicy, Moderation, Notification, Overload, Own, PROCESSOR, Phase, Policing, Queue, QueueSelection,
+    Release, Resource, ResponseQueue, Stage, Takes, Tells,
 };
 pub use laxity_qos::costs::Delay;
 pub use null::Null;
 pub(crate) use pipeline::Ranked;
-pub use pipeline::{Direction, Pipeline, StageReport};
+pub use pipeline::{PacketDirection, Pipeline, StageReport};
 
 use laxity_qos::channel::{ChannelId, LinkId, Packet, Slot, Slots};
 use laxity_qos::discipline::Groups;
@@ -39,19 +39,19 @@ use crate::network::MediumOutput;
 
 /// An entry of a command queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Command {
+pub enum Directive {
     /// Transmit a packet.
     Transmit(Packet),
-    /// The reply to [`Response::Handshake`].
+    /// The reply to [`AdapterResponse::Handshake`].
     Proceed(Packet),
 }
 
 /// An entry of a response queue; `P` names a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Response<P = Packet> {
+pub enum AdapterResponse<P = Packet> {
     /// A phase of this packet is done.
     Progress(P),
-    /// As `Progress`, and the adapter waits for [`Command::Proceed`].
+    /// As `Progress`, and the adapter waits for [`Directive::Proceed`].
     Handshake(P),
     /// The packet is transmitted; its buffer at the host is free.
     Transmitted(P),
@@ -61,44 +61,44 @@ pub enum Response<P = Packet> {
     Received(P),
 }
 
-impl<P> Response<P> {
+impl<P> AdapterResponse<P> {
     /// The packet concerned.
     pub fn packet(&self) -> &P {
-        let (Response::Progress(packet)
-        | Response::Handshake(packet)
-        | Response::Transmitted(packet)
-        | Response::Failed(packet, _)
-        | Response::Received(packet)) = self;
+        let (AdapterResponse::Progress(packet)
+        | AdapterResponse::Handshake(packet)
+        | AdapterResponse::Transmitted(packet)
+        | AdapterResponse::Failed(packet, _)
+        | AdapterResponse::Received(packet)) = self;
         packet
     }
 
     /// Maps the packet by `name`.
     #[inline]
-    fn map<Q>(self, name: impl FnOnce(P) -> Q) -> Response<Q> {
+    fn map<Q>(self, name: impl FnOnce(P) -> Q) -> AdapterResponse<Q> {
         match self {
-            Response::Progress(packet) => Response::Progress(name(packet)),
-            Response::Handshake(packet) => Response::Handshake(name(packet)),
-            Response::Transmitted(packet) => Response::Transmitted(name(packet)),
-            Response::Failed(packet, loss) => Response::Failed(name(packet), loss),
-            Response::Received(packet) => Response::Received(name(packet)),
+            AdapterResponse::Progress(packet) => AdapterResponse::Progress(name(packet)),
+            AdapterResponse::Handshake(packet) => AdapterResponse::Handshake(name(packet)),
+            AdapterResponse::Transmitted(packet) => AdapterResponse::Transmitted(name(packet)),
+            AdapterResponse::Failed(packet, loss) => AdapterResponse::Failed(name(packet), loss),
+            AdapterResponse::Received(packet) => AdapterResponse::Received(name(packet)),
         }
     }
 }
 
-impl Response<Slot> {
+impl AdapterResponse<Slot> {
     /// Replaces the slot by the packet, for a host without access to `packets`; frees the slot if
     /// this is the packet's last response.
     #[inline]
-    pub fn with_packet(self, packets: &mut Slots) -> Response<&Packet> {
-        let is_last = !matches!(self, Response::Progress(_) | Response::Handshake(_));
+    pub fn with_packet(self, packets: &mut Slots) -> AdapterResponse<&Packet> {
+        let is_last = !matches!(self, AdapterResponse::Progress(_) | AdapterResponse::Handshake(_));
         self.map(|slot| if is_last { packets.free(slot) } else { packets.at(slot) })
     }
 }
 
-impl Response<&Packet> {
+impl AdapterResponse<&Packet> {
     /// Copies the packet.
     #[inline]
-    pub fn copied(self) -> Response {
+    pub fn copied(self) -> AdapterResponse {
         self.map(|packet| *packet)
     }
 }
@@ -122,7 +122,7 @@ pub enum Loss {
 
 /// The medium's reply to an adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum MediumAccess {
     /// The frame that waits may be sent.
     Granted,
     /// It collided: it waits again.
@@ -131,19 +131,19 @@ pub enum Access {
     Lost,
 }
 
-impl From<MediumOutput> for Access {
+impl From<MediumOutput> for MediumAccess {
     fn from(output: MediumOutput) -> Self {
         match output {
-            MediumOutput::Grant(_) => Access::Granted,
-            MediumOutput::Abort(_) => Access::Aborted,
-            MediumOutput::GiveUp(_) => Access::Lost,
+            MediumOutput::Grant(_) => MediumAccess::Granted,
+            MediumOutput::Abort(_) => MediumAccess::Aborted,
+            MediumOutput::GiveUp(_) => MediumAccess::Lost,
         }
     }
 }
 
 /// A fault of an adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Breakdown {
+pub enum AdapterBreakdown {
     /// A resource, by index, serves no phase: a stalled DMA engine, a hung bus.
     Stall(usize),
     /// Its command queues accept no command.
@@ -157,7 +157,7 @@ pub enum Breakdown {
 pub enum AdapterOutput<P = Packet> {
     /// An entry of the response queue. The adapter still owns the packet only after `Progress` and
     /// `Handshake`.
-    Response(Response<P>),
+    Response(AdapterResponse<P>),
     /// A frame is ready for the medium.
     Request,
     /// The request is void.
@@ -181,7 +181,7 @@ pub enum AdapterOutput<P = Packet> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passage {
     /// The packet's direction.
-    pub direction: Direction,
+    pub direction: PacketDirection,
     /// Index of the stage in that direction.
     pub stage: usize,
     /// Its channel, message and number in the message.
@@ -215,7 +215,7 @@ macro_rules! each {
 
 impl Adapter {
     /// Establishes a channel with its contract, before the run. A null device does not police it.
-    pub fn establish(&mut self, channel: ChannelId, contract: &Contract) {
+    pub fn establish(&mut self, channel: ChannelId, contract: &AdapterContract) {
         if let Adapter::Pipeline(adapter) = self {
             adapter.establish(channel, contract);
         }
@@ -259,7 +259,7 @@ impl Adapter {
         }
     }
 
-    /// The host replies to a [`Response::Handshake`]; ignored if the packet is gone.
+    /// The host replies to a [`AdapterResponse::Handshake`]; ignored if the packet is gone.
     pub fn proceed(&mut self, now: Time, packet: &Packet, around: &mut impl Around<AdapterOutput<Slot>>) {
         if let Adapter::Pipeline(adapter) = self {
             adapter.proceed(now, packet, around);
@@ -269,14 +269,14 @@ impl Adapter {
     /// A frame arrives from the medium.
     pub fn receive(&mut self, now: Time, packet: Slot, around: &mut impl Around<AdapterOutput<Slot>>) {
         match self {
-            Adapter::Null(_) => around.tell(AdapterOutput::Response(Response::Received(packet))),
+            Adapter::Null(_) => around.tell(AdapterOutput::Response(AdapterResponse::Received(packet))),
             Adapter::Pipeline(adapter) => adapter.receive(now, packet, around),
         }
     }
 
     /// The medium replies to a request.
     #[inline]
-    pub fn medium(&mut self, now: Time, access: Access, around: &mut impl Around<AdapterOutput<Slot>>) {
+    pub fn medium(&mut self, now: Time, access: MediumAccess, around: &mut impl Around<AdapterOutput<Slot>>) {
         match self {
             Adapter::Null(_) => unreachable!("a null device asks no medium"),
             Adapter::Pipeline(adapter) => adapter.medium(now, access, around),
@@ -306,7 +306,7 @@ impl Adapter {
     pub fn break_down(
         &mut self,
         now: Time,
-        breakdown: Breakdown,
+        breakdown: AdapterBreakdown,
         broken: bool,
         around: &mut impl Around<AdapterOutput<Slot>>,
     ) {
@@ -334,7 +334,7 @@ impl Adapter {
     }
 
     /// Its host interface; `None` for a null device, which interrupts for each response.
-    pub fn interface(&self) -> Option<&Interface> {
+    pub fn interface(&self) -> Option<&HostSide> {
         match self {
             Adapter::Null(_) => None,
             Adapter::Pipeline(adapter) => Some(&adapter.description().interface),

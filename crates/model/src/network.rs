@@ -27,7 +27,7 @@ use laxity_units::{Span, Time};
 
 pub use csma::{Background, BackgroundReport, Csma, CsmaParameters, CsmaReport, CsmaStation};
 pub use impairments::{
-    Delivery, ImpairmentCounts, ImpairmentParameters, Impairments, Probability, Reordering,
+    FrameDelivery, ImpairmentCounts, ImpairmentParameters, Impairments, Probability, Reordering,
 };
 pub use point_to_point::PointToPoint;
 pub use token_ring::{RingStation, TokenRing, TokenRingParameters};

@@ -9,9 +9,9 @@
 //!   └── Interrupt ◀── Driver ◀── Response     and is read when the call that brought it up is over
 //! ```
 //!
-//! Each component reports its outputs to an observer during the call; `device.rs` defines the
-//! observers. Outputs for the outside go to the node's caller. Adapters share the host's CPU, and
-//! perhaps a bus: one adapter's call may change the state of others, which are polled after it.
+//! Each component reports its outputs to an observer (`device.rs`) during the call; outputs for the
+//! outside go to the caller. Adapters share the CPU of the host, and perhaps a bus: the call of one
+//! may change the state of others, which are polled after it.
 
 mod device;
 mod driver;
@@ -25,7 +25,9 @@ use laxity_qos::few::Few;
 use laxity_qos::seldom::{mostly, seldom};
 use laxity_units::{Bytes, Time};
 
-use crate::adapter::{Access, Adapter, AdapterOutput, Breakdown, Command, Loss, Passage, Response};
+use crate::adapter::{
+    Adapter, AdapterBreakdown, AdapterOutput, AdapterResponse, Directive, Loss, MediumAccess, Passage,
+};
 use crate::around::{Around, Shared};
 use crate::bus::BusReport;
 use crate::host::{Endless, Entry, Host, Interrupt, Output};
@@ -39,7 +41,7 @@ pub enum NodeOutput<P = Packet> {
     /// The last bit of a packet left the adapter of that link; whether more wait behind it.
     Departed(LinkId, P, bool),
     /// A packet begins to leave its adapter; the time is when its last bit will. Only where that is
-    /// [announced](Node::announce_packets).
+    /// [announced](HostNode::announce_packets).
     Begun(P, Time),
     /// A frame is ready for the medium of that link.
     Request(LinkId),
@@ -54,13 +56,12 @@ pub enum NodeOutput<P = Packet> {
     /// The host's own output, except commands to its adapters.
     Host(Output<Slot>),
     /// A response for a remote host, and whether an interrupt announces it.
-    Response(Response<P>, bool),
+    Response(AdapterResponse<P>, bool),
 }
 
-/// A host with its adapters; or an adapter with a remote host, another thread or program that
-/// exchanges commands and responses with it.
+/// A host with its adapters; or an adapter with a remote host: another thread or program.
 #[derive(Debug)]
-pub struct Node {
+pub struct HostNode {
     host: Option<Host>,
     /// By links, at least one.
     devices: Few<Device>,
@@ -70,7 +71,7 @@ pub struct Node {
     due: Time,
 }
 
-impl Node {
+impl HostNode {
     /// Prefetches the state of a channel for an event that is about to arrive.
     #[inline]
     pub fn fetch(&self, channel: ChannelId, label: Label) {
@@ -162,12 +163,12 @@ impl Node {
     }
 
     /// A remote host has written a command, which waits while there is no room for it.
-    pub fn command(&mut self, now: Time, command: &Command, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
+    pub fn command(&mut self, now: Time, command: &Directive, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         let Self { devices, shared, .. } = self;
         let Device { driver, adapter } = &mut devices[0];
         match command {
-            Command::Transmit(packet) => driver.wait(shared.packets.put(packet), packet.tag.class),
-            Command::Proceed(packet) => {
+            Directive::Transmit(packet) => driver.wait(shared.packets.put(packet), packet.tag.class),
+            Directive::Proceed(packet) => {
                 adapter.proceed(now, packet, &mut of_adapter(now, LinkId::FIRST, driver, shared, tell));
             }
         }
@@ -218,7 +219,7 @@ impl Node {
         &mut self,
         now: Time,
         link: LinkId,
-        access: Access,
+        access: MediumAccess,
         tell: &mut impl FnMut(NodeOutput<&Packet>),
     ) {
         let (adapter, mut around) = self.adapter_heard(now, link, tell);
@@ -232,7 +233,7 @@ impl Node {
         &mut self,
         now: Time,
         link: LinkId,
-        breakdown: Breakdown,
+        breakdown: AdapterBreakdown,
         broken: bool,
         tell: &mut impl FnMut(NodeOutput<&Packet>),
     ) {
@@ -462,7 +463,7 @@ impl Node {
         &mut self,
         now: Time,
         (link, queue): (LinkId, u32),
-        response: Response<Slot>,
+        response: AdapterResponse<Slot>,
         entry: Entry,
         tell: &mut impl FnMut(NodeOutput<&Packet>),
     ) {
@@ -477,7 +478,7 @@ impl Node {
         &mut self,
         now: Time,
         (link, queue): (LinkId, u32),
-        response: Response<Slot>,
+        response: AdapterResponse<Slot>,
         entry: Entry,
         tell: &mut impl FnMut(NodeOutput<&Packet>),
     ) {
@@ -485,14 +486,14 @@ impl Node {
             unreachable!("responses for a host elsewhere are passed on")
         };
         let interrupt = match response {
-            Response::Progress(packet) => Interrupt::Progress(packet),
-            Response::Handshake(packet) => Interrupt::Handshake(packet),
-            Response::Transmitted(packet) => Interrupt::Transmitted(packet),
-            Response::Failed(packet, loss) => {
+            AdapterResponse::Progress(packet) => Interrupt::Progress(packet),
+            AdapterResponse::Handshake(packet) => Interrupt::Handshake(packet),
+            AdapterResponse::Transmitted(packet) => Interrupt::Transmitted(packet),
+            AdapterResponse::Failed(packet, loss) => {
                 tell(NodeOutput::Failed(shared.packets.at(packet), loss));
                 Interrupt::Failed(packet)
             }
-            Response::Received(packet) => Interrupt::Received(packet),
+            AdapterResponse::Received(packet) => Interrupt::Received(packet),
         };
         host.notice(now, (link, queue), interrupt, entry, &mut of_host(now, devices, shared, tell));
     }

@@ -39,15 +39,15 @@ mod ticks;
 use laxity_engine::{Exponentials, Stream};
 use laxity_qos::channel::Dropped;
 use laxity_qos::discipline::Class;
-use laxity_qos::reception::{Operations, Policy, Sharing};
+use laxity_qos::reception::{BatchSharing, Operations, Policy};
 use laxity_units::{Bytes, Span, Time};
 
 use crate::adapter::Delay;
 use cpu::{Job, Level, Open, Running, Stopped};
-pub use interface::{Command, Interface, Pool, Ready, Turn};
+pub use interface::{Interface, InterfaceCommand, InterfaceTurn, Pool, Ready};
 use programs::Programs;
-pub use programs::{ProgramConfig, Reservation};
-pub use ticks::{Intervals, NotADistribution, Ticks};
+pub use programs::{CpuReservation, ProgramConfig};
+pub use ticks::{ClockTicks, Intervals, NotADistribution};
 
 /// An arrived packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,21 +83,21 @@ impl Arrived {
 
 /// CPU time of an activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cost {
+pub enum ActivityCost {
     /// Constant.
     Fixed(Span),
     /// Exponentially distributed, with this mean.
     Exponential(Span),
 }
 
-impl Cost {
+impl ActivityCost {
     /// Zero.
-    pub const NONE: Self = Cost::Fixed(Span::ZERO);
+    pub const NONE: Self = ActivityCost::Fixed(Span::ZERO);
 
     /// The mean.
     pub fn mean(self) -> Span {
         match self {
-            Cost::Fixed(span) | Cost::Exponential(span) => span,
+            ActivityCost::Fixed(span) | ActivityCost::Exponential(span) => span,
         }
     }
 
@@ -105,8 +105,8 @@ impl Cost {
     #[inline]
     pub fn draw(self, random: &mut Exponentials) -> Span {
         match self {
-            Cost::Fixed(span) => span,
-            Cost::Exponential(mean) => random.draw(mean),
+            ActivityCost::Fixed(span) => span,
+            ActivityCost::Exponential(mean) => random.draw(mean),
         }
     }
 }
@@ -115,18 +115,18 @@ impl Cost {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReceptionCosts {
     /// `C_intr`: an interrupt, of the adapter or of a clock that makes a thread ready.
-    pub interrupt: Cost,
+    pub interrupt: ActivityCost,
     /// A tick at which the kernel polls.
-    pub poll: Cost,
+    pub poll: ActivityCost,
     /// `C_sw`: from the program to a polling thread, and back.
-    pub switch: Cost,
+    pub switch: ActivityCost,
     /// The first of a packet's two commands; with a deferred protocol, the demultiplexing of a
     /// packet.
-    pub announce: Cost,
+    pub announce: ActivityCost,
     /// `C_ri`: the protocol.
-    pub protocol: Cost,
+    pub protocol: ActivityCost,
     /// `C_pp`: the program.
-    pub program: Cost,
+    pub program: ActivityCost,
 }
 
 /// Receive side of an adapter, with the host's part.
@@ -135,7 +135,7 @@ pub struct InterfaceConfig {
     /// When the host takes packets.
     pub policy: Policy,
     /// How a batch divides itself between classes.
-    pub sharing: Sharing,
+    pub sharing: BatchSharing,
     /// Packets that the adapter holds: of all classes, or of real time if classes are separated.
     pub slots: u32,
     /// Best-effort packets that it holds if classes are separated.
@@ -154,7 +154,7 @@ pub struct InterfaceConfig {
     /// Packets discarded on overload.
     pub discard: Discard,
     /// The clock that polls it.
-    pub ticks: Option<Ticks>,
+    pub ticks: Option<ClockTicks>,
 }
 
 /// Packets that an interface discards on overload.
@@ -268,7 +268,7 @@ pub struct Receiver {
     /// The interface with the last running polling thread, if no other thread has run since.
     polling: Option<usize>,
     /// The interface to poll first when several are ready.
-    turn: Turn,
+    turn: InterfaceTurn,
     spins: bool,
     /// Whether an interface waits to change its policy.
     changes: bool,
@@ -302,7 +302,7 @@ impl Receiver {
             transfers,
             next: Time::MAX,
             polling: None,
-            turn: Turn::default(),
+            turn: InterfaceTurn::default(),
             spins,
             changes: false,
             uses: ReceptionUses::default(),
@@ -357,7 +357,7 @@ impl Receiver {
 
     /// Changes the policy of `interface`. A routine or batch begun under the old policy is finished
     /// first.
-    pub fn change_policy(&mut self, now: Time, interface: usize, policy: Policy, ticks: Option<Ticks>) {
+    pub fn change_policy(&mut self, now: Time, interface: usize, policy: Policy, ticks: Option<ClockTicks>) {
         self.interfaces[interface].change(policy, ticks);
         self.changes = true;
         self.react(now);

@@ -3,7 +3,7 @@
 //! A guarantee is only as good as its test traffic. Periodic traffic never meets the worst case and
 //! Poisson traffic meets it by accident. Therefore there are also an [`Adversary`] with the worst
 //! traffic of its specification, sources that [violate](Multiple) theirs on purpose, and
-//! [`Recorded`] traffic without a specification.
+//! [`RecordedSource`] traffic without a specification.
 //!
 //! All sources are open loop: arrivals do not depend on outcomes. A source therefore has no network
 //! and no clock; it is a lazy list of [`Arrival`]s, not decreasing in time, the same for the same
@@ -50,7 +50,7 @@ pub use envelope::Envelope;
 pub use multiple::Multiple;
 pub use periodic::{Periodic, PeriodicParameters};
 pub use poisson::{Poisson, PoissonParameters};
-pub use recorded::{Recorded, RecordedParameters, Start, Timing};
+pub use recorded::{RecordedParameters, RecordedSource, Start, TraceTiming};
 pub use script::{Script, ScriptParameters};
 pub use sizes::Sizes;
 
@@ -92,7 +92,7 @@ pub enum Source {
     /// The worst that a specification allows.
     Adversary(Adversary),
     /// A recording.
-    Recorded(Recorded),
+    Recorded(RecordedSource),
     /// A list of messages.
     Script(Script),
 }
@@ -105,7 +105,9 @@ impl Source {
             SourceParameters::Bursty(parameters) => Source::Bursty(Bursty::new(parameters, random)?),
             SourceParameters::Poisson(parameters) => Source::Poisson(Poisson::new(parameters, random)?),
             SourceParameters::Adversary(parameters) => Source::Adversary(Adversary::new(parameters, random)?),
-            SourceParameters::Recorded(parameters) => Source::Recorded(Recorded::new(parameters, random)?),
+            SourceParameters::Recorded(parameters) => {
+                Source::Recorded(RecordedSource::new(parameters, random)?)
+            }
             SourceParameters::Script(parameters) => Source::Script(Script::new(parameters, random)?),
         })
     }

@@ -29,7 +29,7 @@ use std::sync::Arc;
 use laxity_qos::channel::{ByChannel, ChannelId, Label, Packet, Slot};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{
-    Class, Discipline, EarlyPolicy, Groups, Order, Request, Selection, Server, Tag,
+    Class, Discipline, EarlyPolicy, Groups, ItemRequest, Order, Selection, ServerParameters, Tag,
 };
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
@@ -55,7 +55,7 @@ pub struct PortConfig {
 
 /// A channel that leaves by a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Flow {
+pub struct PortFlow {
     /// Class of service.
     pub class: Class,
     /// Its deadline here, from the logical arrival; unused for best effort.
@@ -116,7 +116,7 @@ struct Port {
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Leaving {
-    flow: Flow,
+    flow: PortFlow,
     /// Reserved packets in use.
     used: u64,
     /// Guaranteed frames present.
@@ -181,7 +181,7 @@ impl Switch {
     pub fn new(ports: impl IntoIterator<Item = PortConfig>, shared: Bytes) -> Self {
         let port = |config: PortConfig| Port {
             link: config.link,
-            queue: config.order.discipline(&Server {
+            queue: config.order.discipline(&ServerParameters {
                 early: config.early,
                 speed: config.link,
                 frame: config.frame,
@@ -202,7 +202,7 @@ impl Switch {
     }
 
     /// Lets a channel leave by `port`, before the run.
-    pub fn open(&mut self, port: usize, channel: ChannelId, flow: Flow) {
+    pub fn open(&mut self, port: usize, channel: ChannelId, flow: PortFlow) {
         self.ports[port].flows.insert(channel, Leaving { flow, used: 0, here: 0, most: 0 });
     }
 
@@ -250,7 +250,7 @@ impl Switch {
             leaving.here += 1;
             leaving.most = leaving.most.max(leaving.here);
         }
-        port.queue.enqueue(now, &Request::of(packet), Frame { slot, flow, room, came: now });
+        port.queue.enqueue(now, &ItemRequest::of(packet), Frame { slot, flow, room, came: now });
         port.start(now, around);
         port.report.longest = port.report.longest.max(port.queue.len());
     }
@@ -329,7 +329,7 @@ impl Port {
 
 /// Tag of a frame here that arrives with `tag` at `now`. Logical arrival of a guaranteed frame is
 /// its deadline at the previous hop; a frame that exceeded its contract stays without a guarantee.
-fn tag(flow: &Flow, tag: &Tag, now: Time) -> Tag {
+fn tag(flow: &PortFlow, tag: &Tag, now: Time) -> Tag {
     match (flow.class, tag.class) {
         (Class::RealTime, Class::RealTime) => {
             Tag::real_time(tag.deadline, flow.deadline, flow.tick, flow.level)

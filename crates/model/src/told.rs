@@ -9,10 +9,10 @@ use std::ops::{Deref, DerefMut};
 use laxity_qos::channel::{ChannelId, LinkId, Packet, Slot, Slots};
 use laxity_units::{Bytes, Span, Time};
 
-use crate::adapter::{Access, Adapter, AdapterOutput, Breakdown, Command};
+use crate::adapter::{Adapter, AdapterBreakdown, AdapterOutput, Directive, MediumAccess};
 use crate::around::{Around, Heard};
 use crate::host::{Endless, Host, Interrupt, Output};
-use crate::node::{Node, NodeOutput};
+use crate::node::{HostNode, NodeOutput};
 
 /// A component with outputs recorded until polled.
 #[derive(Debug)]
@@ -110,11 +110,11 @@ heard!(
     Adapter,
     AdapterOutput,
     proceed(packet: &Packet),
-    medium(access: Access),
+    medium(access: MediumAccess),
     has_read(queue: usize),
     copies(span: Span),
     reset(),
-    break_down(breakdown: Breakdown, broken: bool),
+    break_down(breakdown: AdapterBreakdown, broken: bool),
     timer(),
 );
 
@@ -162,8 +162,8 @@ heard!(
     timer(),
 );
 
-impl Told<Node, NodeOutput> {
-    fn parts(&mut self) -> (&mut Node, impl FnMut(NodeOutput<&Packet>)) {
+impl Told<HostNode, NodeOutput> {
+    fn parts(&mut self) -> (&mut HostNode, impl FnMut(NodeOutput<&Packet>)) {
         let Self { component, output, .. } = self;
         let hear = |told: NodeOutput<&Packet>| {
             output.push_back(match told {
@@ -185,32 +185,32 @@ impl Told<Node, NodeOutput> {
 }
 
 heard!(
-    Node,
+    HostNode,
     NodeOutput,
     offer(channel: ChannelId, size: Bytes),
     send_without_end(channel: ChannelId, endless: Endless),
-    command(command: &Command),
+    command(command: &Directive),
     reset_adapter(),
     receive_at(link: LinkId, packet: &Packet),
-    medium_at(link: LinkId, access: Access),
-    break_down_at(link: LinkId, breakdown: Breakdown, broken: bool),
+    medium_at(link: LinkId, access: MediumAccess),
+    break_down_at(link: LinkId, breakdown: AdapterBreakdown, broken: bool),
     timer(),
 );
 
 /// Of a node that has one adapter.
-impl Told<Node, NodeOutput> {
-    /// See [`Node::receive_at`].
+impl Told<HostNode, NodeOutput> {
+    /// See [`HostNode::receive_at`].
     pub fn receive(&mut self, now: Time, packet: &Packet) {
         self.receive_at(now, LinkId::FIRST, packet);
     }
 
-    /// See [`Node::medium_at`].
-    pub fn medium(&mut self, now: Time, access: Access) {
+    /// See [`HostNode::medium_at`].
+    pub fn medium(&mut self, now: Time, access: MediumAccess) {
         self.medium_at(now, LinkId::FIRST, access);
     }
 
-    /// See [`Node::break_down_at`].
-    pub fn break_down(&mut self, now: Time, breakdown: Breakdown, broken: bool) {
+    /// See [`HostNode::break_down_at`].
+    pub fn break_down(&mut self, now: Time, breakdown: AdapterBreakdown, broken: bool) {
         self.break_down_at(now, LinkId::FIRST, breakdown, broken);
     }
 }

@@ -26,7 +26,7 @@
 //!   the stamps, as far as a busy engine permits (`via/queue.rs`).
 //!
 //! *Best effort* has an infinite tick, and with VirtualClock alone may starve. With a reserved rate
-//! ([`Limits::best_effort`]) it waits in a queue of its own before the first transfer, and is
+//! ([`ViLimits::best_effort`]) it waits in a queue of its own before the first transfer, and is
 //! admitted by one clock of that rate for all of it, or when HDMA is idle. It therefore gets its
 //! rate under any load; its excess delays reserved traffic only by the excess that is inside when
 //! that traffic arrives. Virtual interfaces in [groups](Via::group) with a common rate wait
@@ -66,21 +66,21 @@ use laxity_qos::virtual_clock::{FlowClock, Vtick};
 use laxity_units::{Rate, Time};
 
 use apart::Apart;
-pub use config::{Doorbells, Firmware, Limits, ViaConfig};
+pub use config::{Doorbells, Firmware, ViLimits, ViaConfig};
 pub use costs::{Engine, Engines, FirmwareCosts};
 use grouped::Grouped;
 use jobs::{Job, JobId, Jobs};
 use outside::Outside;
 use processor::Processor;
-pub use report::{Direction, Step, StepTimes, UnitReport, ViaReport};
+pub use report::{Step, StepTimes, UnitReport, ViDirection, ViaReport};
 use stamps::Behind;
 use told::{ANSWERS, RECEIVES, SENDS, lane_of};
-pub use told::{Doorbell, Message, Unit, ViaOutput};
+pub use told::{Unit, ViDoorbell, ViMessage, ViaOutput};
 use units::{Hdma, Nrdma, Nsdma, Unnoticed};
 
 /// A virtual interface, as the adapter knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Vi {
+pub struct AdapterVi {
     /// `Vtick`: the rate reserved; `None` for best effort.
     pub vtick: Option<Vtick>,
     /// Receive descriptors posted at the start, and fetched if the firmware fetches ahead; `None`
@@ -103,7 +103,7 @@ struct Endpoint {
 }
 
 impl Endpoint {
-    fn new(vi: Vi) -> Self {
+    fn new(vi: AdapterVi) -> Self {
         let clock = FlowClock::default();
         Self { vtick: vi.vtick, sends: clock, receives: clock, descriptors: vi.receives, share: vi.share }
     }
@@ -115,7 +115,7 @@ pub struct Via {
     config: ViaConfig,
     endpoints: Vec<Endpoint>,
     jobs: Jobs,
-    doorbells: Unnoticed<Doorbell>,
+    doorbells: Unnoticed<ViDoorbell>,
     hdma: Hdma,
     nsdma: Nsdma,
     nrdma: Nrdma,
@@ -129,7 +129,7 @@ pub struct Via {
     /// Waiting messages of groups, if there are any.
     grouped: Option<Box<Grouped>>,
     /// Waiting doorbells by process, in place of `doorbells`, if processes are separated.
-    apart: Option<Box<Apart<Doorbell>>>,
+    apart: Option<Box<Apart<ViDoorbell>>>,
     /// Admitted without a stamp, and may be given one.
     behind: Option<Box<Behind>>,
     processor: Processor,
@@ -143,8 +143,8 @@ pub struct Via {
 impl Via {
     /// An adapter with configuration `config` and these virtual interfaces, which messages name by
     /// index.
-    pub fn new(config: ViaConfig, vis: impl IntoIterator<Item = Vi>) -> Self {
-        let Limits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort, doorbells: _ } =
+    pub fn new(config: ViaConfig, vis: impl IntoIterator<Item = AdapterVi>) -> Self {
+        let ViLimits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort, doorbells: _ } =
             config.limits;
         let mut via = Self {
             endpoints: Vec::new(),
@@ -192,7 +192,7 @@ impl Via {
     }
 
     /// A program rings a doorbell.
-    pub fn ring(&mut self, now: Time, doorbell: Doorbell) {
+    pub fn ring(&mut self, now: Time, doorbell: ViDoorbell) {
         if self.at_once {
             return self.ring_at_once(now, doorbell);
         }
@@ -214,7 +214,7 @@ impl Via {
     }
 
     /// The first bit of a message has arrived; the rest follows at the link's speed.
-    pub fn reach(&mut self, now: Time, message: Message) {
+    pub fn reach(&mut self, now: Time, message: ViMessage) {
         if self.at_once {
             return self.reach_at_once(now, message);
         }
@@ -226,7 +226,7 @@ impl Via {
 
     /// Opens a virtual interface and returns its index: `at` if it replaces a closed one, of which
     /// no work may remain, else the next index.
-    pub fn open(&mut self, now: Time, at: Option<u32>, vi: Vi) -> u32 {
+    pub fn open(&mut self, now: Time, at: Option<u32>, vi: AdapterVi) -> u32 {
         self.settle(now);
         let place = match at {
             Some(place) => {
@@ -356,7 +356,7 @@ impl Via {
     }
 
     #[inline]
-    fn worked(&mut self, at: Time, unit: Unit, what: &'static str, message: Message, since: Time) {
+    fn worked(&mut self, at: Time, unit: Unit, what: &'static str, message: ViMessage, since: Time) {
         if self.watched {
             self.tell(at, ViaOutput::Worked(unit, what, message, since));
         }
@@ -376,8 +376,8 @@ impl Via {
         self.report.units[Unit::Hdma as usize].note(since, at);
         self.worked(at, Unit::Hdma, request.transfer.name(), message, since);
         match request.transfer {
-            units::Transfer::Status(Direction::Send) => self.tell(at, ViaOutput::Sent(message)),
-            units::Transfer::Status(Direction::Receive) => self.tell(at, ViaOutput::Received(message)),
+            units::Transfer::Status(ViDirection::Send) => self.tell(at, ViaOutput::Sent(message)),
+            units::Transfer::Status(ViDirection::Receive) => self.tell(at, ViaOutput::Received(message)),
             units::Transfer::Data(direction) => self.tell(at, ViaOutput::Moved(direction, message)),
             units::Transfer::Descriptor(_) => {}
         }
@@ -399,7 +399,7 @@ impl Via {
     fn start_nsdma(&mut self, at: Time) {
         if let Some(job) = self.nsdma.start(at, self.config.engines.network, &self.jobs) {
             let Job { message, turn, .. } = *self.jobs.of(job);
-            self.tell(at, ViaOutput::Departs(Message { in_turn: turn.is_some(), ..message }));
+            self.tell(at, ViaOutput::Departs(ViMessage { in_turn: turn.is_some(), ..message }));
         }
     }
 

@@ -10,17 +10,17 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use laxity_clock::Tolerance;
-use laxity_node::{Command, LinkConfig, Node, NodeConfig, Response};
+use laxity_node::{Command, Node, NodeConfig, NodeLinkConfig, Response};
 use laxity_qos::discipline::Class;
 use laxity_signalling::codec;
-use laxity_signalling::contract::Contract;
+use laxity_signalling::contract::ChannelContract;
 use laxity_signalling::division::{Division, Needs};
-use laxity_signalling::event::Event;
-use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Owner, Port, Program, Version};
-use laxity_signalling::message::{Ask, Body, Message};
+use laxity_signalling::event::SourceEvent;
+use laxity_signalling::identity::{Epoch, GlobalChannelId, NodeId, Owner, Port, Program, Version};
+use laxity_signalling::message::{Ask, Body, ContractMessage};
 use laxity_signalling::quota::Quotas;
 use laxity_signalling::settings::Settings;
-use laxity_transport::{ChannelId as Wire, HEADER_LEN, Header, Timing};
+use laxity_transport::{HEADER_LEN, Timing, TransportHeader, WireChannelId as Wire};
 use laxity_units::{ByteTime, Bytes, Rate, Span, Time};
 
 const PACKETS: u64 = 2000;
@@ -57,7 +57,7 @@ struct Bench {
     node: Node,
     now: Time,
     channels: u32,
-    ids: Vec<ChannelId>,
+    ids: Vec<GlobalChannelId>,
     sequence: u32,
 }
 
@@ -65,7 +65,7 @@ impl Bench {
     fn new(role: Role, channels: u32) -> Self {
         let rate = Rate::of(Bytes::new(12_500_000_000), Span::from_secs(1));
         let [way, hosts] = [10, 10].map(Span::from_us);
-        let link = LinkConfig { per_byte: ByteTime::at(rate), way, hosts, around: 38 };
+        let link = NodeLinkConfig { per_byte: ByteTime::at(rate), way, hosts, around: 38 };
         let neighbours = match role {
             Role::Source => [2].as_slice(),
             Role::Relay => &[0, 2],
@@ -103,8 +103,8 @@ impl Bench {
         bench
     }
 
-    fn contract(&self) -> Contract {
-        Contract {
+    fn contract(&self) -> ChannelContract {
+        ChannelContract {
             max_message: Bytes::new(LENGTH as u64),
             min_message: Bytes::new(1),
             min_interval: Span::from_ms(10),
@@ -123,7 +123,7 @@ impl Bench {
     }
 
     /// One channel more, with the answers of the other nodes.
-    fn establish(&mut self, local: u32) -> ChannelId {
+    fn establish(&mut self, local: u32) -> GlobalChannelId {
         let (contract, route) = (self.contract(), self.route());
         let id = match self.role {
             Role::Source => {
@@ -133,7 +133,7 @@ impl Bench {
                     other => panic!("{other:?}"),
                 }
             }
-            _ => ChannelId { node: NodeId(0), epoch: Epoch(1), local },
+            _ => GlobalChannelId { node: NodeId(0), epoch: Epoch(1), local },
         };
         if self.role != Role::Source {
             let ask = Ask {
@@ -161,9 +161,9 @@ impl Bench {
     }
 
     /// A signalling message arrives.
-    fn signal(&mut self, from: NodeId, channel: ChannelId, body: Body) {
+    fn signal(&mut self, from: NodeId, channel: GlobalChannelId, body: Body) {
         self.sequence += 1;
-        let message = Message { channel, version: Version::FIRST, sequence: self.sequence, body };
+        let message = ContractMessage { channel, version: Version::FIRST, sequence: self.sequence, body };
         let mut payload = [0; codec::LONGEST];
         let length = codec::encode(&message, &mut payload).expect("a message");
         let bytes = frame(SIGNALLING, 0, Timing::None, &payload[..length]);
@@ -180,7 +180,10 @@ impl Bench {
             }
         }
         while let Some(answer) = self.node.poll_answer() {
-            assert!(!matches!(answer.event, Event::Refused { .. } | Event::Lost { .. }), "{answer:?}");
+            assert!(
+                !matches!(answer.event, SourceEvent::Refused { .. } | SourceEvent::Lost { .. }),
+                "{answer:?}"
+            );
         }
     }
 
@@ -245,7 +248,7 @@ impl Bench {
 
 fn frame(local: u32, message: u64, timing: Timing, payload: &[u8]) -> Vec<u8> {
     let length = Bytes::new(payload.len() as u64);
-    let header = Header {
+    let header = TransportHeader {
         class: Class::RealTime,
         channel: Wire { node: 0, local },
         epoch: 1,

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use laxity_signalling::contract::Contract;
-use laxity_signalling::event::{Event, Unfit};
-use laxity_signalling::identity::{ChannelId, NodeId, Owner, Port, Program, Version};
+use laxity_signalling::contract::ChannelContract;
+use laxity_signalling::event::{SourceEvent, Unfit};
+use laxity_signalling::identity::{GlobalChannelId, NodeId, Owner, Port, Program, Version};
 use laxity_units::{Span, Time};
 
 /// A command of a program.
@@ -15,23 +15,23 @@ pub enum Command {
     /// The program receives no more from a queue. Its messages are dropped, and its channels are
     /// closed.
     Unlisten(Port),
-    /// Asks for a channel; the outcome is an [`Answer`].
+    /// Asks for a channel; the outcome is a [`ProgramAnswer`].
     Open {
         /// Pays for the channel.
         owner: Owner,
         /// The queue at the destination.
         port: Port,
         /// The contract.
-        contract: Contract,
+        contract: ChannelContract,
         /// From this node to the destination.
         route: Vec<NodeId>,
     },
-    /// Asks for another contract of a channel; the outcome is an [`Answer`].
-    Change(ChannelId, Contract),
+    /// Asks for another contract of a channel; the outcome is a [`ProgramAnswer`].
+    Change(GlobalChannelId, ChannelContract),
     /// Closes a channel that begins or ends here.
-    Close(ChannelId),
+    Close(GlobalChannelId),
     /// Sends a message on an established channel.
-    Send(ChannelId, Vec<u8>),
+    Send(GlobalChannelId, Vec<u8>),
     /// Takes the next message from a queue of the program.
     Receive(Port),
     /// Sends a best-effort datagram of one packet.
@@ -49,9 +49,9 @@ pub enum Command {
 
 /// A message in the queue of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
+pub struct ProgramMessage {
     /// Its channel; `None` for a datagram.
-    pub channel: Option<ChannelId>,
+    pub channel: Option<GlobalChannelId>,
     /// Its number on the channel, counted from 0 by the source; 0 for a datagram.
     pub number: u32,
     /// The bytes.
@@ -67,7 +67,7 @@ pub struct Message {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Departure {
     /// The channel; `None` for signalling.
-    pub channel: Option<ChannelId>,
+    pub channel: Option<GlobalChannelId>,
     /// The neighbour.
     pub to: NodeId,
     /// The logical arrival at this node.
@@ -91,7 +91,7 @@ pub enum Response {
     /// Done.
     Done,
     /// The request is on its way for this channel.
-    Opening(ChannelId),
+    Opening(GlobalChannelId),
     /// The request for this version is on its way.
     Changing(Version),
     /// The message was accepted; it is delivered by the local time `due`.
@@ -100,7 +100,7 @@ pub enum Response {
         due: Time,
     },
     /// A message.
-    Received(Message),
+    Received(ProgramMessage),
     /// The queue is empty.
     Empty,
 }
@@ -141,9 +141,9 @@ impl std::error::Error for Failure {}
 
 /// A notification, and the program that it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Answer {
+pub struct ProgramAnswer {
     /// The program; `None` if no program listens at the queue of a channel that ends here.
     pub program: Option<Program>,
     /// What happened.
-    pub event: Event,
+    pub event: SourceEvent,
 }

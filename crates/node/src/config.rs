@@ -15,7 +15,7 @@ use laxity_units::{ByteTime, Bytes, Span};
 
 /// One direction of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LinkConfig {
+pub struct NodeLinkConfig {
     /// Time of a byte on the link.
     pub per_byte: ByteTime,
     /// The longest propagation delay.
@@ -27,7 +27,7 @@ pub struct LinkConfig {
     pub around: u32,
 }
 
-impl LinkConfig {
+impl NodeLinkConfig {
     /// Transmission time of a frame of `length` bytes, header included.
     pub fn transmission(&self, length: usize) -> Span {
         self.per_byte.time(Bytes::new(length as u64 + u64::from(self.around)))
@@ -49,7 +49,7 @@ pub struct NodeConfig {
     /// Larger than in any life of the node before.
     pub epoch: Epoch,
     /// The links by neighbour; at least one.
-    pub links: BTreeMap<NodeId, LinkConfig>,
+    pub links: BTreeMap<NodeId, NodeLinkConfig>,
     /// The neighbour for datagrams to each destination.
     pub routes: BTreeMap<NodeId, NodeId>,
     /// `S`: largest payload of a packet, equal at all nodes; at least that of a signalling message.
@@ -139,7 +139,7 @@ mod tests {
         let drift = Tolerance::of(Drift::from_ppb(10_000_000).unwrap());
         let rate = Rate::of(Bytes::new(10_000_000), Span::from_secs(1));
         let [way, hosts] = [10, 20].map(Span::from_us);
-        let link = LinkConfig { per_byte: ByteTime::at(rate), way, hosts, around: 3 };
+        let link = NodeLinkConfig { per_byte: ByteTime::at(rate), way, hosts, around: 3 };
         let config = NodeConfig {
             node: NodeId(1),
             epoch: Epoch(1),

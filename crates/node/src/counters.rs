@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// Why a frame, packet or message was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Dropped {
+pub enum DropCause {
     /// The bytes are no packet.
     Malformed,
     /// A link that the node does not have.
@@ -31,7 +31,7 @@ pub enum Dropped {
 
 /// Counters of a node, from its start.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Counters {
+pub struct NodeCounters {
     /// Frames that arrived.
     pub frames: u64,
     /// Frames that left.
@@ -43,11 +43,11 @@ pub struct Counters {
     /// Steps of the clock backward.
     pub set_back: u64,
     /// Drops by cause.
-    pub dropped: BTreeMap<Dropped, u64>,
+    pub dropped: BTreeMap<DropCause, u64>,
 }
 
-impl Counters {
-    pub(crate) fn drop(&mut self, cause: Dropped) {
+impl NodeCounters {
+    pub(crate) fn drop(&mut self, cause: DropCause) {
         *self.dropped.entry(cause).or_default() += 1;
     }
 }

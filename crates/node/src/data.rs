@@ -1,13 +1,13 @@
 //! Packets of channels and datagrams: sending and relaying.
 
 use laxity_qos::discipline::Class;
-use laxity_signalling::identity::{ChannelId, NodeId, Port, Program, Version};
-use laxity_transport::{Header, Sender, Timing};
+use laxity_signalling::identity::{GlobalChannelId, NodeId, Port, Program, Version};
+use laxity_transport::{Sender, Timing, TransportHeader};
 use laxity_units::{Span, Time};
 
 use crate::command::Failure;
 use crate::config::NodeConfig;
-use crate::counters::Dropped;
+use crate::counters::DropCause;
 use crate::faults::Fault;
 use crate::flow::{Key, apart, key, number, wire};
 use crate::link::{Frame, Kind};
@@ -41,7 +41,7 @@ impl Source {
 
 impl Node {
     /// The contract `version` is in use from the next message on.
-    pub(crate) fn promised(&mut self, channel: ChannelId, version: Version) {
+    pub(crate) fn promised(&mut self, channel: GlobalChannelId, version: Version) {
         let restart = self.broken(Fault::NumbersRestart) && version != Version::FIRST;
         if let Some(source) = self.sources.get_mut(&channel) {
             let before = source.used.and_then(|before| self.flows.get(&(channel, before)));
@@ -62,7 +62,7 @@ impl Node {
     /// A program that sends all that a contract admits may keep its messages so much behind, from one
     /// change of contract to the next. Each message sent leaves the difference as it is, and time
     /// shortens it.
-    pub(crate) fn waits(&self, now: Time, channel: ChannelId) -> Span {
+    pub(crate) fn waits(&self, now: Time, channel: GlobalChannelId) -> Span {
         let source = self.sources.get(&channel);
         let flow = source.and_then(|source| self.flows.get(&(channel, source.used?)));
         let (Some(source), Some(flow)) = (source, flow) else { return Span::ZERO };
@@ -97,7 +97,12 @@ impl Node {
     /// The message is not cut: it waits for its logical arrival, and then for the messages before it.
     /// With `T = 0` the rule above has it delivered by `ℓ + rest`, where `rest` is `D` without the time
     /// of the host.
-    pub(crate) fn send(&mut self, now: Time, channel: ChannelId, payload: &[u8]) -> Result<Time, Failure> {
+    pub(crate) fn send(
+        &mut self,
+        now: Time,
+        channel: GlobalChannelId,
+        payload: &[u8],
+    ) -> Result<Time, Failure> {
         let unfit = Failure::Unfit(laxity_signalling::event::Unfit::NotHeld);
         let unpoliced = self.broken(Fault::ContractNotPoliced);
         let (whole, cut) = (self.broken(Fault::LocalDeadlineIgnored), self.broken(Fault::LastPacketLost));
@@ -140,7 +145,7 @@ impl Node {
             if cut && packets > 1 && fragment.header.fragment + 1 == fragment.header.fragments {
                 continue;
             }
-            let bytes = encoded(&Header { message, ..fragment.header }, &[fragment.payload]);
+            let bytes = encoded(&TransportHeader { message, ..fragment.header }, &[fragment.payload]);
             let frame = Frame { kind: Kind::Packet((channel, version)), bytes, age: (Span::ZERO, at) };
             link.promise(now, at, within, frame);
         }
@@ -152,22 +157,22 @@ impl Node {
         &mut self,
         now: Time,
         from: NodeId,
-        header: &Header,
+        header: &TransportHeader,
         payload: &[u8],
         frame: &[u8],
     ) {
         let of = key(header);
         let Some(flow) = self.flows.get(&of).filter(|flow| flow.place.from == Some(from)) else {
-            return self.counters.drop(Dropped::Unknown);
+            return self.counters.drop(DropCause::Unknown);
         };
         if flow.deadline.is_none() {
-            return self.counters.drop(Dropped::Unknown);
+            return self.counters.drop(DropCause::Unknown);
         }
         let Timing::Remaining(left) = header.timing else {
-            return self.counters.drop(Dropped::Contract);
+            return self.counters.drop(DropCause::Contract);
         };
         if left > flow.contract.deadline || header.class != Class::RealTime {
-            return self.counters.drop(Dropped::Contract);
+            return self.counters.drop(DropCause::Contract);
         }
         let due = now.saturating_add(left);
         match flow.place.to {
@@ -181,7 +186,7 @@ impl Node {
         &mut self,
         now: Time,
         (of, to): (Key, NodeId),
-        header: &Header,
+        header: &TransportHeader,
         payload: &[u8],
         frame: &[u8],
         due: Time,
@@ -193,7 +198,7 @@ impl Node {
         let Some(deadline) = flow.deadline else { return };
         let position = (header.message, header.fragment);
         if flow.last.is_some_and(|(message, fragment, _)| position <= (message, fragment)) {
-            return self.counters.drop(Dropped::Old);
+            return self.counters.drop(DropCause::Old);
         }
         let length = header.message_length;
         let fits = length >= flow.contract.min_message
@@ -207,10 +212,10 @@ impl Node {
             _ => due.max(flow.next),
         };
         if !fits || at > now.saturating_add(flow.contract.deadline) {
-            return self.counters.drop(Dropped::Contract);
+            return self.counters.drop(DropCause::Contract);
         }
         if flow.waiting >= flow.most {
-            return self.counters.drop(Dropped::Buffers);
+            return self.counters.drop(DropCause::Buffers);
         }
         flow.next = at.saturating_add(flow.contract.min_interval);
         flow.last = Some((header.message, header.fragment, at));
@@ -221,7 +226,7 @@ impl Node {
     }
 
     /// The destination and the queue of a frame that is a datagram, for observers of links.
-    pub fn address(header: &Header, payload: &[u8]) -> Option<(NodeId, Port)> {
+    pub fn address(header: &TransportHeader, payload: &[u8]) -> Option<(NodeId, Port)> {
         if header.channel.local != DATAGRAM {
             return None;
         }
@@ -260,12 +265,12 @@ impl Node {
         now: Time,
         to: NodeId,
         bytes: impl FnOnce(&NodeConfig) -> Vec<u8>,
-    ) -> Result<(), Dropped> {
+    ) -> Result<(), DropCause> {
         let (first, most) = (self.broken(Fault::BestEffortFirst), self.config.datagrams);
-        let next = self.config.routes.get(&to).ok_or(Dropped::Route)?;
-        let link = self.links.get_mut(next).ok_or(Dropped::Route)?;
+        let next = self.config.routes.get(&to).ok_or(DropCause::Route)?;
+        let link = self.links.get_mut(next).ok_or(DropCause::Route)?;
         if link.datagrams >= most {
-            return Err(Dropped::BestEffort);
+            return Err(DropCause::BestEffort);
         }
         link.datagrams += 1;
         let frame = Frame { kind: Kind::Datagram, bytes: bytes(&self.config), age: (Span::ZERO, now) };
@@ -278,25 +283,26 @@ impl Node {
     }
 
     /// A datagram arrived: it is for a program here, or goes on.
-    pub(crate) fn on_datagram(&mut self, now: Time, header: &Header, payload: &[u8]) {
+    pub(crate) fn on_datagram(&mut self, now: Time, header: &TransportHeader, payload: &[u8]) {
         let Some((address, body)) = payload.split_first_chunk::<ADDRESS>() else {
-            return self.counters.drop(Dropped::Malformed);
+            return self.counters.drop(DropCause::Malformed);
         };
         let [to, port] = words(address);
         let (to, port) = (NodeId(to), Port(port));
         // A longer frame would block channels for longer than admission counts.
         let fits = payload.len() <= self.config.packet as usize && header.fragments == 1;
         if header.class != Class::BestEffort || !fits {
-            return self.counters.drop(Dropped::Malformed);
+            return self.counters.drop(DropCause::Malformed);
         }
         if to == self.config.node {
             self.keep_datagram(port, body);
             return;
         }
         if header.message >= MOST_HOPS {
-            return self.counters.drop(Dropped::Route);
+            return self.counters.drop(DropCause::Route);
         }
-        let onward = Header { message: header.message + 1, timing: Timing::None, tag: None, ..*header };
+        let onward =
+            TransportHeader { message: header.message + 1, timing: Timing::None, tag: None, ..*header };
         if let Err(cause) = self.forward(now, to, |_| encoded(&onward, &[payload])) {
             self.counters.drop(cause);
         }

@@ -1,11 +1,11 @@
 //! The data path of one contract of a channel at a node.
 
 use laxity_clock::Tolerance;
-use laxity_signalling::Held;
-use laxity_signalling::contract::Contract;
-use laxity_signalling::identity::{ChannelId, Version};
-use laxity_signalling::resources::{Place, ReservationId};
-use laxity_transport::{ChannelId as Wire, Header, Reassembly, Reservation, Sizes};
+use laxity_signalling::HeldContract;
+use laxity_signalling::contract::ChannelContract;
+use laxity_signalling::identity::{GlobalChannelId, Version};
+use laxity_signalling::resources::{ChannelPlace, ReservationId};
+use laxity_transport::{FragmentSizes, Reassembly, Reservation, TransportHeader, WireChannelId as Wire};
 use laxity_units::{Span, Time};
 
 use crate::config::{NodeConfig, regulated};
@@ -14,10 +14,10 @@ use crate::config::{NodeConfig, regulated};
 pub(crate) const BUFFERS: u32 = 2;
 
 /// A contract of a channel.
-pub(crate) type Key = (ChannelId, Version);
+pub(crate) type Key = (GlobalChannelId, Version);
 
 /// The channel as a header names it; the epoch is a field of its own there.
-pub(crate) fn wire(channel: ChannelId) -> Wire {
+pub(crate) fn wire(channel: GlobalChannelId) -> Wire {
     Wire { node: channel.node.0, local: channel.local }
 }
 
@@ -25,10 +25,10 @@ pub(crate) fn wire(channel: ChannelId) -> Wire {
 ///
 /// A message number has the version of the contract in its upper half and the number of the message
 /// in its lower half. The latter goes on through changes.
-pub(crate) fn key(header: &Header) -> Key {
+pub(crate) fn key(header: &TransportHeader) -> Key {
     use laxity_signalling::identity::{Epoch, NodeId};
     let Wire { node, local } = header.channel;
-    let channel = ChannelId { node: NodeId(node), epoch: Epoch(header.epoch), local };
+    let channel = GlobalChannelId { node: NodeId(node), epoch: Epoch(header.epoch), local };
     (channel, Version((header.message >> 32) as u32))
 }
 
@@ -41,8 +41,8 @@ pub(crate) fn number(version: Version, message: u32) -> u64 {
 pub(crate) struct Flow {
     pub(crate) reservation: ReservationId,
     /// After the source with the interval of regulation.
-    pub(crate) contract: Contract,
-    pub(crate) place: Place,
+    pub(crate) contract: ChannelContract,
+    pub(crate) place: ChannelPlace,
     /// The local deadline; `None` while it is tentative.
     pub(crate) deadline: Option<Span>,
     /// At the ends: the local deadlines of the nodes that send, together.
@@ -61,7 +61,7 @@ pub(crate) struct Flow {
     pub(crate) waiting: u64,
     /// The most of them.
     pub(crate) most: u64,
-    pub(crate) sizes: Sizes,
+    pub(crate) sizes: FragmentSizes,
     /// At the destination.
     pub(crate) reassembly: Option<Reassembly>,
     /// The timer of a partial message.
@@ -70,13 +70,13 @@ pub(crate) struct Flow {
 
 impl Flow {
     /// `None` for a contract that no packets can carry; `perfect` is a fault.
-    pub(crate) fn new(held: &Held, config: &NodeConfig, perfect: bool) -> Option<Self> {
-        let Held { channel, mut contract, reservation, deadline, place, .. } = *held;
+    pub(crate) fn new(held: &HeldContract, config: &NodeConfig, perfect: bool) -> Option<Self> {
+        let HeldContract { channel, mut contract, reservation, deadline, place, .. } = *held;
         if place.from.is_some() && !perfect {
             contract.min_interval = regulated(config.drift, contract.min_interval);
         }
         let message = u32::try_from(contract.max_message.get()).ok()?;
-        let sizes = Sizes { message, packet: config.packet };
+        let sizes = FragmentSizes { message, packet: config.packet };
         let messages = messages(&contract, waits(place, held.drain, config.drift));
         let is_destination = place.from.is_some() && place.to.is_none();
         let reassembly = (is_destination && deadline.is_some()).then(|| {
@@ -122,7 +122,7 @@ impl Flow {
 
 /// Messages of a contract in a node at most: a burst, and those within the end-to-end deadline, or
 /// within `waits` if that is longer.
-pub(crate) fn messages(contract: &Contract, waits: Span) -> u64 {
+pub(crate) fn messages(contract: &ChannelContract, waits: Span) -> u64 {
     u64::from(contract.burst)
         .saturating_add(contract.deadline.max(waits).div_ceil(contract.min_interval))
         .saturating_add(2)
@@ -130,7 +130,7 @@ pub(crate) fn messages(contract: &Contract, waits: Span) -> u64 {
 
 /// How long a message stays at a node, if it waits for those of the contract before. Only the source
 /// holds them back: see [`Node::send`](crate::Node).
-pub(crate) fn waits(place: Place, drain: Span, drift: Tolerance) -> Span {
+pub(crate) fn waits(place: ChannelPlace, drain: Span, drift: Tolerance) -> Span {
     if place.from.is_none() && !drain.is_zero() {
         drain.saturating_add(apart(drift, drain))
     } else {

@@ -1,7 +1,7 @@
 //! The data path follows the manager, and does what is due.
 
-use laxity_signalling::Held;
-use laxity_signalling::identity::{ChannelId, Version};
+use laxity_signalling::HeldContract;
+use laxity_signalling::identity::{GlobalChannelId, Version};
 use laxity_signalling::resources::ReservationId;
 use laxity_units::Time;
 
@@ -35,11 +35,15 @@ impl Node {
 
     /// Follows one channel. `used` takes until when a flow without a contract uses link time and
     /// has packets in the queue.
-    fn follow_channel(&mut self, channel: ChannelId, used: &mut Vec<(ReservationId, [Option<Time>; 2])>) {
-        let held: Vec<Held> = self.manager.held_of(channel).collect();
+    fn follow_channel(
+        &mut self,
+        channel: GlobalChannelId,
+        used: &mut Vec<(ReservationId, [Option<Time>; 2])>,
+    ) {
+        let held: Vec<HeldContract> = self.manager.held_of(channel).collect();
         let all = (channel, Version(0))..=(channel, Version(u32::MAX));
         let over = |(key, flow): (&Key, &Flow)| {
-            let same = |held: &Held| held.version == key.1 && held.reservation == flow.reservation;
+            let same = |held: &HeldContract| held.version == key.1 && held.reservation == flow.reservation;
             (!held.iter().any(same)).then_some(*key)
         };
         for key in self.flows.range(all.clone()).filter_map(over).collect::<Vec<_>>() {

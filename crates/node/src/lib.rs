@@ -72,9 +72,9 @@ mod steady;
 mod synchronise;
 mod timers;
 
-pub use command::{Answer, Command, Departure, Failure, Message, Response};
-pub use config::{LinkConfig, NodeConfig, NotANode};
-pub use counters::{Counters, Dropped};
+pub use command::{Command, Departure, Failure, ProgramAnswer, ProgramMessage, Response};
+pub use config::{NodeConfig, NodeLinkConfig, NotANode};
+pub use counters::{DropCause, NodeCounters};
 pub use data::ADDRESS;
 pub use line::Lines;
 pub use node::{Node, SIGNALS};

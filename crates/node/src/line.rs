@@ -12,14 +12,14 @@ use laxity_clock::Tolerance;
 use laxity_qos::channel::Role;
 use laxity_qos::costs::HostCosts;
 use laxity_signalling::codec;
-use laxity_signalling::contract::Contract;
+use laxity_signalling::contract::ChannelContract;
 use laxity_signalling::identity::{NodeId, Port};
 use laxity_signalling::refusal::Shortage;
-use laxity_signalling::resources::{Asked, Offer, Place, ReservationId, Resources};
+use laxity_signalling::resources::{ChannelPlace, NodeRequest, Offer, ReservationId, Resources};
 use laxity_signalling::tables::Tables;
 use laxity_units::{Bytes, Span};
 
-use crate::config::{LinkConfig, NodeConfig, NotANode, regulated};
+use crate::config::{NodeConfig, NodeLinkConfig, NotANode, regulated};
 use crate::memory::{Memory, needs};
 use crate::processor::Processor;
 
@@ -37,7 +37,7 @@ pub struct Lines {
     pub(crate) ended: Vec<ReservationId>,
 }
 
-fn environment(link: &LinkConfig, packet: Bytes) -> Environment {
+fn environment(link: &NodeLinkConfig, packet: Bytes) -> Environment {
     let any = BestEffort {
         max_message: packet,
         min_message: Bytes::ZERO,
@@ -96,23 +96,23 @@ impl Lines {
     }
 }
 
-fn signalling(to: NodeId, interval: Span) -> Asked {
-    let contract = Contract {
+fn signalling(to: NodeId, interval: Span) -> NodeRequest {
+    let contract = ChannelContract {
         max_message: Bytes::new(codec::LONGEST as u64),
         min_message: Bytes::new(1),
         min_interval: interval,
         burst: 1,
         deadline: interval,
     };
-    let place = Place { from: None, to: Some(to), port: Port(0) };
-    Asked { contract, place, balance: interval, drain: Span::ZERO }
+    let place = ChannelPlace { from: None, to: Some(to), port: Port(0) };
+    NodeRequest { contract, place, balance: interval, drain: Span::ZERO }
 }
 
 impl Resources for Lines {
     /// The tables, the bytes of memory by neighbour, and the part of the processor.
     type Snapshot = (<Tables as Resources>::Snapshot, BTreeMap<Option<NodeId>, u64>, u64);
 
-    fn reserve(&mut self, asked: &Asked) -> Result<Offer, Shortage> {
+    fn reserve(&mut self, asked: &NodeRequest) -> Result<Offer, Shortage> {
         let mut asked = *asked;
         let interval = asked.contract.min_interval;
         if asked.place.from.is_some() {

@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 
 use laxity_qos::channel::{Carried, ChannelId as Local};
-use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Order, Request, Server, Tag};
+use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, ItemRequest, Order, ServerParameters, Tag};
 use laxity_qos::virtual_clock::Vtick;
 use laxity_signalling::codec;
-use laxity_signalling::identity::{ChannelId, NodeId};
+use laxity_signalling::identity::{GlobalChannelId, NodeId};
 use laxity_units::{Bytes, Span, Time};
 
-use crate::config::LinkConfig;
+use crate::config::NodeLinkConfig;
 use crate::flow::Key;
 
 /// What a frame is.
@@ -33,7 +33,7 @@ pub(crate) struct Frame {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Subject {
     /// A channel, with the kind of the message.
-    Channel(ChannelId, u8),
+    Channel(GlobalChannelId, u8),
     /// Clock synchronisation from one node to another, with the kind of the message.
     Clock { from: NodeId, to: NodeId, request: bool },
 }
@@ -58,7 +58,7 @@ pub(crate) struct Signal {
 
 #[derive(Debug)]
 pub(crate) struct Link {
-    pub(crate) config: LinkConfig,
+    pub(crate) config: NodeLinkConfig,
     queue: Discipline<Frame>,
     /// A frame is in transmission until [`Link::transmitted`].
     busy: bool,
@@ -73,10 +73,10 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub(crate) fn new(config: LinkConfig, early: EarlyPolicy) -> Self {
+    pub(crate) fn new(config: NodeLinkConfig, early: EarlyPolicy) -> Self {
         Self {
             config,
-            queue: Order::MultiClassEdf.discipline(&Server::with(early)),
+            queue: Order::MultiClassEdf.discipline(&ServerParameters::with(early)),
             busy: false,
             signalling: Time::ZERO,
             signals: VecDeque::new(),
@@ -97,7 +97,7 @@ impl Link {
 
     fn put(&mut self, now: Time, tag: Tag, frame: Frame) {
         let size = Bytes::new(frame.bytes.len() as u64);
-        let request = Request { flow: Local(0), size, tag, carried: Carried::NOTHING };
+        let request = ItemRequest { flow: Local(0), size, tag, carried: Carried::NOTHING };
         self.queue.enqueue(now, &request, frame);
     }
 
@@ -210,12 +210,12 @@ mod tests {
 
     fn link() -> Link {
         let per_byte = ByteTime::at(Rate::of(Bytes::new(1_000_000), Span::from_secs(1)));
-        let config = LinkConfig { per_byte, way: Span::ZERO, hosts: Span::ZERO, around: 0 };
+        let config = NodeLinkConfig { per_byte, way: Span::ZERO, hosts: Span::ZERO, around: 0 };
         Link::new(config, EarlyPolicy::HOLD)
     }
 
     fn about(local: u32, kind: u8) -> Subject {
-        Subject::Channel(ChannelId { node: NodeId(1), epoch: Epoch(1), local }, kind)
+        Subject::Channel(GlobalChannelId { node: NodeId(1), epoch: Epoch(1), local }, kind)
     }
 
     fn waiting(link: &Link) -> Vec<&str> {

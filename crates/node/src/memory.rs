@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use laxity_clock::Tolerance;
 use laxity_signalling::identity::NodeId;
-use laxity_signalling::refusal::{Acceptable, Resource, Shortage};
-use laxity_signalling::resources::{Asked, ReservationId};
-use laxity_transport::{HEADER_LEN, Sizes};
+use laxity_signalling::refusal::{Alternative, NodeResource, Shortage};
+use laxity_signalling::resources::{NodeRequest, ReservationId};
+use laxity_transport::{FragmentSizes, HEADER_LEN};
 use laxity_units::Span;
 
 use crate::flow::{BUFFERS, messages, waits};
@@ -39,10 +39,10 @@ impl Memory {
     pub(crate) fn check(&self, from: Option<NodeId>, bytes: u64, packet: u64) -> Result<(), Shortage> {
         let used = self.used.get(&from).copied().unwrap_or(0);
         let missing = used.saturating_add(bytes).saturating_sub(self.most);
-        let acceptable = if bytes > self.most { Acceptable::Unknown } else { Acceptable::Later };
+        let acceptable = if bytes > self.most { Alternative::Unknown } else { Alternative::Later };
         match missing {
             0 => Ok(()),
-            _ => Err(Shortage::of(Resource::Packets, missing.div_ceil(packet)).but(acceptable)),
+            _ => Err(Shortage::of(NodeResource::Packets, missing.div_ceil(packet)).but(acceptable)),
         }
     }
 
@@ -72,17 +72,17 @@ impl Memory {
 ///
 /// # Errors
 /// No packets can carry the contract, or it would hold resources for too long after its end.
-pub(crate) fn needs(asked: &Asked, packet: u32, drift: Tolerance) -> Result<u64, Shortage> {
+pub(crate) fn needs(asked: &NodeRequest, packet: u32, drift: Tolerance) -> Result<u64, Shortage> {
     let message = u32::try_from(asked.contract.max_message.get());
-    let message = message.map_err(|_| Shortage::of(Resource::Valid, 0))?;
+    let message = message.map_err(|_| Shortage::of(NodeResource::Valid, 0))?;
     if asked.contract.min_interval.max(asked.contract.deadline) > LONGEST {
-        return Err(Shortage::of(Resource::Valid, 0));
+        return Err(Shortage::of(NodeResource::Valid, 0));
     }
     let waiting = messages(&asked.contract, waits(asked.place, asked.drain, drift));
     let each = match asked.place.to {
         None => u64::from(message),
         Some(_) => {
-            let headers = u64::from(Sizes { message, packet }.packets()) * HEADER_LEN as u64;
+            let headers = u64::from(FragmentSizes { message, packet }.packets()) * HEADER_LEN as u64;
             u64::from(message) + headers
         }
     };
@@ -93,26 +93,26 @@ pub(crate) fn needs(asked: &Asked, packet: u32, drift: Tolerance) -> Result<u64,
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use laxity_signalling::contract::Contract;
+    use laxity_signalling::contract::ChannelContract;
     use laxity_signalling::identity::Port;
-    use laxity_signalling::resources::Place;
+    use laxity_signalling::resources::ChannelPlace;
     use laxity_units::Bytes;
 
     use super::*;
 
-    pub(crate) fn asked(to: Option<NodeId>) -> Asked {
-        let contract = Contract {
+    pub(crate) fn asked(to: Option<NodeId>) -> NodeRequest {
+        let contract = ChannelContract {
             max_message: Bytes::new(2500),
             min_message: Bytes::new(1),
             min_interval: Span::from_ms(10),
             burst: 2,
             deadline: Span::from_ms(25),
         };
-        let place = Place { from: Some(NodeId(1)), to, port: Port(0) };
-        Asked { contract, place, balance: Span::ZERO, drain: Span::ZERO }
+        let place = ChannelPlace { from: Some(NodeId(1)), to, port: Port(0) };
+        NodeRequest { contract, place, balance: Span::ZERO, drain: Span::ZERO }
     }
 
-    fn needs(asked: &Asked, packet: u32) -> Result<u64, Shortage> {
+    fn needs(asked: &NodeRequest, packet: u32) -> Result<u64, Shortage> {
         super::needs(asked, packet, Tolerance::NONE)
     }
 
@@ -123,18 +123,18 @@ pub(crate) mod tests {
         assert_eq!(needs(&asked(Some(NodeId(2))), 1000), Ok(2048 + 7 * (2500 + 3 * 72)));
         assert_eq!(needs(&asked(None), 1000), Ok(2048 + 9 * 2500));
         // A change at the source: ten messages within the 95 ms of the contract before, and a microsecond.
-        let mut change = Asked { drain: Span::from_ms(95), ..asked(Some(NodeId(2))) };
+        let mut change = NodeRequest { drain: Span::from_ms(95), ..asked(Some(NodeId(2))) };
         assert_eq!(needs(&change, 1000), Ok(2048 + 7 * (2500 + 3 * 72)));
         change.place.from = None;
         assert_eq!(needs(&change, 1000), Ok(2048 + 14 * (2500 + 3 * 72)));
         let mut long = asked(None);
         long.contract.max_message = Bytes::new(1 << 32);
-        assert_eq!(needs(&long, 1000), Err(Shortage::of(Resource::Valid, 0)));
+        assert_eq!(needs(&long, 1000), Err(Shortage::of(NodeResource::Valid, 0)));
         long.contract.max_message = Bytes::new((1 << 32) - 1);
         (long.contract.min_interval, long.contract.deadline) = (Span::from_ps(1), LONGEST);
         assert_eq!(needs(&long, 1000), Ok(u64::MAX));
         long.contract.deadline = LONGEST + Span::from_ps(1);
-        assert_eq!(needs(&long, 1000), Err(Shortage::of(Resource::Valid, 0)));
+        assert_eq!(needs(&long, 1000), Err(Shortage::of(NodeResource::Valid, 0)));
     }
 
     #[test]
@@ -143,10 +143,10 @@ pub(crate) mod tests {
         let [one, two] = [Some(NodeId(1)), None];
         memory.take(ReservationId(0), one, 8000);
         assert_eq!(memory.check(one, 2000, 1000), Ok(()));
-        let short = |missing| Err(Shortage::of(Resource::Packets, missing).but(Acceptable::Later));
+        let short = |missing| Err(Shortage::of(NodeResource::Packets, missing).but(Alternative::Later));
         assert_eq!(memory.check(one, 4001, 1000), short(3));
         assert_eq!(memory.check(two, 10_000, 1000), Ok(()));
-        assert_eq!(memory.check(two, 10_001, 1000), Err(Shortage::of(Resource::Packets, 1)));
+        assert_eq!(memory.check(two, 10_001, 1000), Err(Shortage::of(NodeResource::Packets, 1)));
         memory.give_back(ReservationId(0));
         memory.give_back(ReservationId(0));
         assert_eq!((memory.check(one, 10_000, 1000), memory.used().len()), (Ok(()), 0));

@@ -3,17 +3,17 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use laxity_qos::discipline::{Class, EarlyPolicy};
-use laxity_signalling::event::{Event, Open};
-use laxity_signalling::identity::{ChannelId, NodeId, Port, Program, Version};
+use laxity_signalling::event::{OpenRequest, SourceEvent};
+use laxity_signalling::identity::{GlobalChannelId, NodeId, Port, Program, Version};
 use laxity_signalling::quota::Quotas;
 use laxity_signalling::resources::Resources;
 use laxity_signalling::{Jitter, Manager, codec};
-use laxity_transport::{ChannelId as Wire, HEADER_LEN, Header, Timing};
+use laxity_transport::{HEADER_LEN, Timing, TransportHeader, WireChannelId as Wire};
 use laxity_units::{Bytes, Span, Time};
 
-use crate::command::{Answer, Command, Departure, Failure, Response};
+use crate::command::{Command, Departure, Failure, ProgramAnswer, Response};
 use crate::config::{NodeConfig, NotANode};
-use crate::counters::{Counters, Dropped};
+use crate::counters::{DropCause, NodeCounters};
 use crate::data::Source;
 use crate::faults::Fault;
 use crate::flow::{Flow, Key};
@@ -42,8 +42,8 @@ pub struct Node {
     pub(crate) manager: Manager<Lines>,
     pub(crate) links: BTreeMap<NodeId, Link>,
     pub(crate) flows: BTreeMap<Key, Flow>,
-    pub(crate) sources: BTreeMap<ChannelId, Source>,
-    pub(crate) receivers: BTreeMap<ChannelId, Receiver>,
+    pub(crate) sources: BTreeMap<GlobalChannelId, Source>,
+    pub(crate) receivers: BTreeMap<GlobalChannelId, Receiver>,
     pub(crate) listeners: BTreeMap<Port, Program>,
     /// Messages for programs.
     pub(crate) queues: BTreeMap<Port, Queue>,
@@ -53,10 +53,10 @@ pub struct Node {
     pub(crate) retained: usize,
     /// The last promised packet that left.
     departure: Option<Departure>,
-    answers: VecDeque<Answer>,
+    answers: VecDeque<ProgramAnswer>,
     /// Messages of clock synchronisation for the owner.
-    pub(crate) clocks: VecDeque<(NodeId, laxity_clock::Message)>,
-    pub(crate) counters: Counters,
+    pub(crate) clocks: VecDeque<(NodeId, laxity_clock::ClockMessage)>,
+    pub(crate) counters: NodeCounters,
     #[cfg(feature = "faults")]
     fault: Option<Fault>,
 }
@@ -88,7 +88,7 @@ impl Node {
             departure: None,
             answers: VecDeque::new(),
             clocks: VecDeque::new(),
-            counters: Counters::default(),
+            counters: NodeCounters::default(),
             config,
             #[cfg(feature = "faults")]
             fault: None,
@@ -125,10 +125,10 @@ impl Node {
         let now = self.time(now);
         self.counters.frames += 1;
         if !self.links.contains_key(&from) {
-            return self.counters.drop(Dropped::Link);
+            return self.counters.drop(DropCause::Link);
         }
-        let Ok((header, payload)) = Header::decode(frame) else {
-            return self.counters.drop(Dropped::Malformed);
+        let Ok((header, payload)) = TransportHeader::decode(frame) else {
+            return self.counters.drop(DropCause::Malformed);
         };
         match header.channel.local {
             SIGNALLING => self.on_signals(now, from, payload),
@@ -147,7 +147,7 @@ impl Node {
                 let (first, rest) = codec::split(payload);
                 match codec::decode(first) {
                     Ok(message) => self.manager.handle(now, from, message),
-                    Err(_) => self.counters.drop(Dropped::Signalling),
+                    Err(_) => self.counters.drop(DropCause::Signalling),
                 }
                 self.settle(now);
                 rest
@@ -169,7 +169,7 @@ impl Node {
             Command::Listen(port) => self.listen(program, port),
             Command::Unlisten(port) => self.unlisten(now, program, port),
             Command::Open { owner, port, contract, route } => {
-                let channel = self.manager.open(now, Open { program, owner, port, contract, route });
+                let channel = self.manager.open(now, OpenRequest { program, owner, port, contract, route });
                 self.sources.insert(channel, Source::new(program));
                 Ok(Response::Opening(channel))
             }
@@ -210,7 +210,7 @@ impl Node {
         &mut self,
         now: Time,
         program: Program,
-        channel: ChannelId,
+        channel: GlobalChannelId,
         payload: &[u8],
     ) -> Result<Time, Failure> {
         let now = self.time(now);
@@ -245,7 +245,7 @@ impl Node {
     }
 
     /// A channel is that of the program which opened it.
-    pub(crate) fn check(&self, program: Program, channel: ChannelId) -> Result<(), Failure> {
+    pub(crate) fn check(&self, program: Program, channel: GlobalChannelId) -> Result<(), Failure> {
         let source = self.sources.get(&channel).map(|source| source.program);
         if source == Some(program) { Ok(()) } else { Err(Failure::NotYours) }
     }
@@ -275,7 +275,7 @@ impl Node {
                 Kind::Datagram => link.datagrams -= 1,
                 Kind::Packet(key) => {
                     let Some(flow) = self.flows.get_mut(&key) else {
-                        self.counters.drop(Dropped::Ended);
+                        self.counters.drop(DropCause::Ended);
                         continue;
                     };
                     flow.waiting = flow.waiting.saturating_sub(1);
@@ -295,7 +295,7 @@ impl Node {
                 let (age, since) = frame.age;
                 let age = age.saturating_add(end.saturating_since(since)).saturating_add(link.config.way);
                 let timing = Timing::Remaining(left);
-                Header::set_time(&mut frame.bytes, timing, age).expect("a header of this node");
+                TransportHeader::set_time(&mut frame.bytes, timing, age).expect("a header of this node");
             }
             link.begin();
             self.counters.sent += 1;
@@ -341,12 +341,12 @@ impl Node {
     }
 
     /// The next notification of a program.
-    pub fn poll_answer(&mut self) -> Option<Answer> {
+    pub fn poll_answer(&mut self) -> Option<ProgramAnswer> {
         self.answers.pop_front()
     }
 
     /// The counters.
-    pub fn counters(&self) -> &Counters {
+    pub fn counters(&self) -> &NodeCounters {
         &self.counters
     }
 
@@ -366,9 +366,9 @@ impl Node {
     pub fn reserved(&self, to: NodeId) -> u32 {
         let Some(link) = self.links.get(&to) else { return 0 };
         let held = self.manager.held().filter(|held| held.place.to == Some(to));
-        let share = |held: laxity_signalling::Held| {
+        let share = |held: laxity_signalling::HeldContract| {
             let Ok(message) = u32::try_from(held.contract.max_message.get()) else { return 0 };
-            let sizes = laxity_transport::Sizes { message, packet: self.config.packet };
+            let sizes = laxity_transport::FragmentSizes { message, packet: self.config.packet };
             let headers = sizes.packets() as usize * (HEADER_LEN + link.config.around as usize);
             let time = link.config.per_byte.time(Bytes::new(message as u64 + headers as u64));
             u128::from(time.as_ps()) * 1_000_000 / u128::from(held.contract.min_interval.as_ps().max(1))
@@ -402,7 +402,7 @@ impl Node {
         while let Some(event) = self.manager.poll_event() {
             match event {
                 // The receiver has ended meanwhile: the source finds the channel broken.
-                Event::Opened { channel, port } if !self.listeners.contains_key(&port) => {
+                SourceEvent::Opened { channel, port } if !self.listeners.contains_key(&port) => {
                     let _ = self.manager.leave(now, channel);
                 }
                 event => {
@@ -419,53 +419,55 @@ impl Node {
                     let subject = Subject::Channel(message.channel, message.body.kind());
                     self.signal(now, to, (subject, &payload[..length]));
                 }
-                Err(_) => self.counters.drop(Dropped::Signalling),
+                Err(_) => self.counters.drop(DropCause::Signalling),
             }
         }
     }
 
     pub(crate) fn signal(&mut self, now: Time, to: NodeId, message: (Subject, &[u8])) {
         let (demoted, interval) = (self.broken(Fault::SignallingBestEffort), self.config.signalling);
-        let Some(link) = self.links.get_mut(&to) else { return self.counters.drop(Dropped::Link) };
+        let Some(link) = self.links.get_mut(&to) else { return self.counters.drop(DropCause::Link) };
         if !link.add_signal(now, (interval, demoted), SIGNALS, message) {
-            self.counters.drop(Dropped::Signalling);
+            self.counters.drop(DropCause::Signalling);
         }
     }
 
-    fn notify(&mut self, event: Event) {
+    fn notify(&mut self, event: SourceEvent) {
         let listener = |node: &Self, port: &Port| node.listeners.get(port).copied();
         let program = match event {
-            Event::Established { channel, .. }
-            | Event::Refused { channel, .. }
-            | Event::Changed { channel, .. }
-            | Event::ChangeRefused { channel, .. }
-            | Event::Closed { channel, .. }
-            | Event::Lost { channel } => self.sources.get(&channel).map(|source| source.program),
-            Event::Opened { channel, port } => {
+            SourceEvent::Established { channel, .. }
+            | SourceEvent::Refused { channel, .. }
+            | SourceEvent::Changed { channel, .. }
+            | SourceEvent::ChangeRefused { channel, .. }
+            | SourceEvent::Closed { channel, .. }
+            | SourceEvent::Lost { channel } => self.sources.get(&channel).map(|source| source.program),
+            SourceEvent::Opened { channel, port } => {
                 if let Some(receiver) = self.receivers.get_mut(&channel) {
                     receiver.port = port;
                 }
                 listener(self, &port)
             }
             // The receiver of the channel is gone with its last contract; the port is unknown then.
-            Event::Ended { .. } => None,
+            SourceEvent::Ended { .. } => None,
         };
         match event {
-            Event::Established { channel, .. } => self.promised(channel, Version::FIRST),
-            Event::Changed { channel, version, .. } => self.promised(channel, version),
-            Event::Refused { channel, .. } | Event::Closed { channel, .. } | Event::Lost { channel } => {
+            SourceEvent::Established { channel, .. } => self.promised(channel, Version::FIRST),
+            SourceEvent::Changed { channel, version, .. } => self.promised(channel, version),
+            SourceEvent::Refused { channel, .. }
+            | SourceEvent::Closed { channel, .. }
+            | SourceEvent::Lost { channel } => {
                 self.sources.remove(&channel);
             }
             _ => {}
         }
-        self.answers.push_back(Answer { program, event });
+        self.answers.push_back(ProgramAnswer { program, event });
     }
 }
 
 /// A frame of one packet that belongs to no channel, with a payload of `parts`.
 pub(crate) fn one_packet(config: &NodeConfig, local: u32, class: Class, parts: &[&[u8]]) -> Vec<u8> {
     let length = Bytes::new(parts.iter().map(|part| part.len() as u64).sum());
-    let header = Header {
+    let header = TransportHeader {
         class,
         channel: Wire { node: config.node.0, local },
         epoch: config.epoch.0,
@@ -482,7 +484,7 @@ pub(crate) fn one_packet(config: &NodeConfig, local: u32, class: Class, parts: &
 }
 
 /// The bytes of a frame.
-pub(crate) fn encoded(header: &Header, parts: &[&[u8]]) -> Vec<u8> {
+pub(crate) fn encoded(header: &TransportHeader, parts: &[&[u8]]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEADER_LEN + header.payload_length.get() as usize);
     bytes.resize(HEADER_LEN, 0);
     header.encode(&mut bytes).expect("a packet is below 4 GiB and has its space");

@@ -3,13 +3,13 @@
 //! A node takes a fixed time for each packet that it sends, and for each that it receives. A channel
 //! takes that time for the packets of its contract, twice where the node relays. The sum has a limit,
 //! since a node that cannot handle its packets keeps no promise about them. How long a packet waits
-//! for the processor is part of [`LinkConfig::hosts`](crate::LinkConfig::hosts).
+//! for the processor is part of [`LinkConfig::hosts`](crate::NodeLinkConfig::hosts).
 
 use std::collections::BTreeMap;
 
-use laxity_signalling::refusal::{Acceptable, Resource, Shortage};
-use laxity_signalling::resources::{Asked, ReservationId};
-use laxity_transport::Sizes;
+use laxity_signalling::refusal::{Alternative, NodeResource, Shortage};
+use laxity_signalling::resources::{NodeRequest, ReservationId};
+use laxity_transport::FragmentSizes;
 use laxity_units::Span;
 
 use crate::config::NodeConfig;
@@ -38,10 +38,10 @@ impl Processor {
     }
 
     /// The part that `asked` needs, with packets of `packet` bytes.
-    pub(crate) fn needs(&self, asked: &Asked, packet: u32) -> u64 {
+    pub(crate) fn needs(&self, asked: &NodeRequest, packet: u32) -> u64 {
         let message = u32::try_from(asked.contract.max_message.get()).unwrap_or(u32::MAX);
         let passages = 1 + u64::from(asked.place.from.is_some() && asked.place.to.is_some());
-        let packets = u64::from(Sizes { message, packet }.packets()) * passages;
+        let packets = u64::from(FragmentSizes { message, packet }.packets()) * passages;
         part(self.packet, packets, asked.contract.min_interval)
     }
 
@@ -55,11 +55,11 @@ impl Processor {
         let left = u128::from(MOST.saturating_sub(self.used).saturating_sub(1));
         let wider = (u128::from(interval.as_ps()) * u128::from(part)).checked_div(left);
         let acceptable = match wider.map(|wider| u64::try_from(wider + 1)) {
-            None => Acceptable::Later,
-            Some(Ok(wider)) => Acceptable::Interval(Span::from_ps(wider)),
-            Some(Err(_)) => Acceptable::Unknown,
+            None => Alternative::Later,
+            Some(Ok(wider)) => Alternative::Interval(Span::from_ps(wider)),
+            Some(Err(_)) => Alternative::Unknown,
         };
-        Err(Shortage::of(Resource::Cpu, missing).but(acceptable))
+        Err(Shortage::of(NodeResource::Cpu, missing).but(acceptable))
     }
 
     pub(crate) fn take(&mut self, id: ReservationId, part: u64) {
@@ -111,13 +111,13 @@ mod tests {
             processor.take(ReservationId(id), relayed);
         }
         let full = Processor { used: MOST - 1, ..processor.clone() };
-        let short = |missing| Shortage::of(Resource::Cpu, missing);
-        assert_eq!(full.check(6000, interval), Err(short(5999).but(Acceptable::Later)));
+        let short = |missing| Shortage::of(NodeResource::Cpu, missing);
+        assert_eq!(full.check(6000, interval), Err(short(5999).but(Alternative::Later)));
         processor.give_back(ReservationId(7));
         processor.give_back(ReservationId(7));
         assert_eq!((processor.check(6000, interval), processor.used()), (Ok(()), 744_000));
         // 5999 millionths are left for 12 000 of each 10 ms.
-        let wider = Acceptable::Interval(Span::from_ps(20_003_333_889));
+        let wider = Alternative::Interval(Span::from_ps(20_003_333_889));
         assert_eq!(processor.check(12_000, interval), Err(short(6000).but(wider)));
         let endless = processor.check(u64::MAX, Span::from_secs(3600));
         assert_eq!(endless, Err(short(u64::MAX - MOST)));

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use laxity_signalling::contract::Contract;
-use laxity_signalling::identity::{ChannelId, Port, Program, Version};
-use laxity_transport::{Arrival, Header};
+use laxity_signalling::contract::ChannelContract;
+use laxity_signalling::identity::{GlobalChannelId, Port, Program, Version};
+use laxity_transport::{PacketArrival, TransportHeader};
 use laxity_units::{Span, Time};
 
-use crate::command::{Failure, Message, Response};
-use crate::counters::Dropped;
+use crate::command::{Failure, ProgramMessage, Response};
+use crate::counters::DropCause;
 use crate::faults::Fault;
 use crate::flow::{Key, messages};
 use crate::node::Node;
@@ -42,7 +42,7 @@ struct Held {
     payload: Vec<u8>,
     /// Its age when its last packet arrived, and when that was.
     age: (Span, Time),
-    /// [`Message::bound`].
+    /// [`ProgramMessage::bound`].
     bound: Span,
     /// In a channel within the node: the contract under which it was sent. The message then is due at
     /// its logical arrival, and no earlier one is missing.
@@ -54,7 +54,7 @@ impl Receiver {
         Self { port, expected: 0, held: BTreeMap::new(), most: BTreeMap::new(), armed: None }
     }
 
-    pub(crate) fn resize(&mut self, version: Version, contract: &Contract) {
+    pub(crate) fn resize(&mut self, version: Version, contract: &ChannelContract) {
         self.most.insert(version, messages(contract, Span::ZERO));
         while self.most.len() > 2 {
             self.most.pop_first();
@@ -64,36 +64,43 @@ impl Receiver {
 
 impl Node {
     /// A packet arrived at its destination; its message is due at `due`.
-    pub(crate) fn on_arrival(&mut self, now: Time, of: Key, header: &Header, payload: &[u8], due: Time) {
+    pub(crate) fn on_arrival(
+        &mut self,
+        now: Time,
+        of: Key,
+        header: &TransportHeader,
+        payload: &[u8],
+        due: Time,
+    ) {
         let repeats = self.broken(Fault::DuplicateDelivered);
         let unordered = self.broken(Fault::OrderIgnored);
-        let Some(flow) = self.flows.get_mut(&of) else { return self.counters.drop(Dropped::Unknown) };
-        let Some(reassembly) = &mut flow.reassembly else { return self.counters.drop(Dropped::Unknown) };
+        let Some(flow) = self.flows.get_mut(&of) else { return self.counters.drop(DropCause::Unknown) };
+        let Some(reassembly) = &mut flow.reassembly else { return self.counters.drop(DropCause::Unknown) };
         let number = header.message as u32;
-        let header = Header { message: number.into(), ..*header };
+        let header = TransportHeader { message: number.into(), ..*header };
         let arrival = reassembly.accept(now, &header, payload);
         let message = match arrival {
-            Arrival::Whole(message) => Some(message.to_vec()),
-            Arrival::Complete(buffer) => {
+            PacketArrival::Whole(message) => Some(message.to_vec()),
+            PacketArrival::Complete(buffer) => {
                 let message = reassembly.message(&buffer).to_vec();
                 reassembly.release(buffer);
                 Some(message)
             }
-            Arrival::Partial => None,
-            Arrival::Ignored(_) if repeats && header.fragments == 1 => {
+            PacketArrival::Partial => None,
+            PacketArrival::Ignored(_) if repeats && header.fragments == 1 => {
                 let Some(receiver) = self.receivers.get(&of.0) else { return };
                 let (channel, payload) = (Some(of.0), payload.to_vec());
                 let queue = self.queues.entry(receiver.port).or_default();
                 let bound = flow.contract.deadline;
-                return queue.push(Message { channel, number, payload, delay: header.age, bound });
+                return queue.push(ProgramMessage { channel, number, payload, delay: header.age, bound });
             }
-            Arrival::Ignored(_) => return self.counters.drop(Dropped::Old),
+            PacketArrival::Ignored(_) => return self.counters.drop(DropCause::Old),
         };
         self.timers.set(&mut flow.armed, reassembly.poll_timeout(), Due::Partial(of));
         let (rest, bound) = (flow.rest, flow.contract.deadline);
         let (Some(payload), Some(receiver)) = (message, self.receivers.get_mut(&of.0)) else { return };
         if number < receiver.expected {
-            return self.counters.drop(Dropped::Old);
+            return self.counters.drop(DropCause::Old);
         }
         let changing = self.flows.range((of.0, Version(0))..of).next().is_some();
         let rest = if changing { rest } else { Span::ZERO };
@@ -105,7 +112,7 @@ impl Node {
             return self.put(now, of.0, port, (number, held));
         }
         if receiver.held.len() as u64 >= receiver.most.values().sum::<u64>() {
-            return self.counters.drop(Dropped::Buffers);
+            return self.counters.drop(DropCause::Buffers);
         }
         receiver.held.insert(number, held);
         self.deliver(now, of.0);
@@ -115,7 +122,7 @@ impl Node {
     pub(crate) fn keep_message(
         &mut self,
         now: Time,
-        channel: ChannelId,
+        channel: GlobalChannelId,
         (version, number): (Version, u32),
         at: Time,
         payload: &[u8],
@@ -129,7 +136,7 @@ impl Node {
     }
 
     /// Puts the messages that are next, or due, into the queue of the program.
-    pub(crate) fn deliver(&mut self, now: Time, channel: ChannelId) {
+    pub(crate) fn deliver(&mut self, now: Time, channel: GlobalChannelId) {
         let unordered = self.broken(Fault::OrderIgnored);
         while let Some(receiver) = self.receivers.get_mut(&channel) {
             let is_due = |held: &Held| held.due <= now;
@@ -161,15 +168,15 @@ impl Node {
     }
 
     /// Puts a message into the queue of the program.
-    fn put(&mut self, now: Time, channel: ChannelId, port: Port, (number, held): (u32, Held)) {
+    fn put(&mut self, now: Time, channel: GlobalChannelId, port: Port, (number, held): (u32, Held)) {
         let waiting = self.queues.get(&port).map_or(0, Queue::of_channels);
         if waiting as u64 >= self.config.places {
-            return self.counters.drop(Dropped::ReceiveQueue);
+            return self.counters.drop(DropCause::ReceiveQueue);
         }
         let (age, arrived) = held.age;
         let delay = age.saturating_add(now.saturating_since(arrived));
         let Held { payload, bound, .. } = held;
-        let message = Message { channel: Some(channel), number, payload, delay, bound };
+        let message = ProgramMessage { channel: Some(channel), number, payload, delay, bound };
         self.queues.entry(port).or_default().push(message);
         self.counters.delivered += 1;
     }
@@ -181,9 +188,9 @@ impl Node {
         let fits = listens && queue.datagrams() < self.config.datagrams;
         if fits {
             let (payload, delay, bound) = (body.to_vec(), Span::ZERO, Span::ZERO);
-            queue.push(Message { channel: None, number: 0, payload, delay, bound });
+            queue.push(ProgramMessage { channel: None, number: 0, payload, delay, bound });
         } else {
-            self.counters.drop(Dropped::BestEffort);
+            self.counters.drop(DropCause::BestEffort);
         }
         if queue.is_empty() {
             self.queues.remove(&port);
@@ -192,7 +199,12 @@ impl Node {
     }
 
     /// Closes a channel for the program that opened it, or for its receiver.
-    pub(crate) fn close(&mut self, now: Time, program: Program, channel: ChannelId) -> Result<(), Failure> {
+    pub(crate) fn close(
+        &mut self,
+        now: Time,
+        program: Program,
+        channel: GlobalChannelId,
+    ) -> Result<(), Failure> {
         let listener = self.receivers.get(&channel).and_then(|of| self.listeners.get(&of.port));
         let closed = match self.check(program, channel) {
             Ok(()) => self.manager.close(now, channel),
@@ -218,8 +230,9 @@ impl Node {
         if self.listeners.get(&port) != Some(&program) {
             return Err(Failure::NotYours);
         }
-        let ends = |(channel, receiver): (&ChannelId, &Receiver)| (receiver.port == port).then_some(*channel);
-        let channels: Vec<ChannelId> = self.receivers.iter().filter_map(ends).collect();
+        let ends =
+            |(channel, receiver): (&GlobalChannelId, &Receiver)| (receiver.port == port).then_some(*channel);
+        let channels: Vec<GlobalChannelId> = self.receivers.iter().filter_map(ends).collect();
         for channel in channels {
             // A channel that is being closed already stays in that state.
             let _ = self.manager.leave(now, channel);

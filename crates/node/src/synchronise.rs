@@ -3,11 +3,11 @@
 //! The synchronisation itself ([`laxity_clock::Synchroniser`]) is the owner's, which has the clock.
 //! A node carries the messages, so that no flood delays them by more than a frame at each link.
 
-use laxity_clock::{MESSAGE_LEN, Message};
+use laxity_clock::{ClockMessage, MESSAGE_LEN};
 use laxity_signalling::identity::NodeId;
 use laxity_units::Time;
 
-use crate::counters::Dropped;
+use crate::counters::DropCause;
 use crate::data::MOST_HOPS;
 use crate::link::Subject;
 use crate::node::Node;
@@ -56,14 +56,14 @@ pub fn split_clock(payload: &[u8]) -> Option<(&[u8; RECORD], &[u8])> {
 impl Node {
     /// Sends a message of clock synchronisation to a node, over the routes of datagrams and in the
     /// frames of signalling. Without a route it is dropped and counted.
-    pub fn send_clock(&mut self, now: Time, to: NodeId, message: &Message) {
+    pub fn send_clock(&mut self, now: Time, to: NodeId, message: &ClockMessage) {
         let now = self.time(now);
         let record = Record { passed: 0, to, from: self.config.node, message: message.encode() };
         self.pass_clock(now, &record);
     }
 
     /// The next message of clock synchronisation for this node, and the node that sent it.
-    pub fn poll_clock(&mut self) -> Option<(NodeId, Message)> {
+    pub fn poll_clock(&mut self) -> Option<(NodeId, ClockMessage)> {
         self.clocks.pop_front()
     }
 
@@ -74,10 +74,10 @@ impl Node {
             let record = Record { passed: record.passed.saturating_add(1), ..record };
             return self.pass_clock(now, &record);
         }
-        match Message::decode(&record.message) {
+        match ClockMessage::decode(&record.message) {
             Ok(message) if self.clocks.len() < WAITING => self.clocks.push_back((record.from, message)),
-            Ok(_) => self.counters.drop(Dropped::Buffers),
-            Err(_) => self.counters.drop(Dropped::Malformed),
+            Ok(_) => self.counters.drop(DropCause::Buffers),
+            Err(_) => self.counters.drop(DropCause::Malformed),
         }
     }
 
@@ -85,11 +85,12 @@ impl Node {
         let next = self.config.routes.get(&record.to).copied();
         match next.filter(|_| u64::from(record.passed) < MOST_HOPS) {
             Some(next) => {
-                let request = matches!(Message::decode(&record.message), Ok(Message::Request { .. }));
+                let request =
+                    matches!(ClockMessage::decode(&record.message), Ok(ClockMessage::Request { .. }));
                 let subject = Subject::Clock { from: record.from, to: record.to, request };
                 self.signal(now, next, (subject, &record.encode()));
             }
-            None => self.counters.drop(Dropped::Route),
+            None => self.counters.drop(DropCause::Route),
         }
     }
 }

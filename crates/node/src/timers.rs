@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use laxity_signalling::identity::ChannelId;
+use laxity_signalling::identity::GlobalChannelId;
 use laxity_signalling::resources::ReservationId;
 use laxity_units::Time;
 
@@ -14,7 +14,7 @@ pub(crate) enum Due {
     /// A partial message of a contract is given up.
     Partial(Key),
     /// A message that waits for others of its channel is delivered.
-    Deliver(ChannelId),
+    Deliver(GlobalChannelId),
     /// A reservation that ended has no link time in use any more.
     Free(ReservationId),
     /// A reservation that ended has no packets in a queue any more.

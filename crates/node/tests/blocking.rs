@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 
 use laxity_engine::{Seed, Stream};
 use laxity_node::Command;
-use laxity_signalling::contract::Contract;
-use laxity_signalling::event::Event;
-use laxity_signalling::identity::ChannelId;
-use laxity_signalling::refusal::Resource;
+use laxity_signalling::contract::ChannelContract;
+use laxity_signalling::event::SourceEvent;
+use laxity_signalling::identity::GlobalChannelId;
+use laxity_signalling::refusal::NodeResource;
 use laxity_units::{Bytes, Span, Time};
 use line::{Line, Seen};
 
 /// Eight of these fit on a link beside the signalling channel.
-fn contract() -> Contract {
-    Contract {
+fn contract() -> ChannelContract {
+    ChannelContract {
         max_message: Bytes::new(500),
         min_message: Bytes::new(1),
         min_interval: Span::from_ms(10),
@@ -40,8 +40,8 @@ fn exponential(dice: &mut Stream, mean: Span) -> Span {
 struct Office {
     line: Line,
     /// Open channels, by their end.
-    ends: BTreeMap<(Time, u32), ChannelId>,
-    holds: BTreeMap<ChannelId, Span>,
+    ends: BTreeMap<(Time, u32), GlobalChannelId>,
+    holds: BTreeMap<GlobalChannelId, Span>,
     noticed: usize,
     /// The least number of open channels when a request was refused.
     least: usize,
@@ -85,17 +85,17 @@ impl Office {
             self.line.command(0, Command::Renew);
             for (at, _, seen) in self.line.seen.split_off(self.noticed) {
                 match seen {
-                    Seen::Event(Event::Established { channel, .. }) => {
+                    Seen::Event(SourceEvent::Established { channel, .. }) => {
                         let hold = self.holds.remove(&channel).expect("it was asked for");
                         self.ends.insert((at + hold, channel.local), channel);
                     }
-                    Seen::Event(Event::Refused { channel, refused }) => {
+                    Seen::Event(SourceEvent::Refused { channel, refused }) => {
                         self.holds.remove(&channel).expect("it was asked for");
-                        assert_eq!(refused.shortage.resource, Resource::Deadline);
+                        assert_eq!(refused.shortage.resource, NodeResource::Deadline);
                         self.refused += 1;
                         self.least = self.least.min(self.ends.len());
                     }
-                    Seen::Event(Event::Lost { .. }) => panic!("{at} {seen:?}"),
+                    Seen::Event(SourceEvent::Lost { .. }) => panic!("{at} {seen:?}"),
                     _ => {}
                 }
             }

@@ -5,10 +5,10 @@ mod line;
 use laxity_node::faults::Fault;
 use laxity_node::{Command, Failure, Node, Response};
 use laxity_signalling::bound::{SignallingChannel, establishment};
-use laxity_signalling::contract::Contract;
-use laxity_signalling::event::Event;
-use laxity_signalling::identity::{ChannelId, NodeId, Owner, Port, Program};
-use laxity_signalling::refusal::{Acceptable, Resource, Shortage};
+use laxity_signalling::contract::ChannelContract;
+use laxity_signalling::event::SourceEvent;
+use laxity_signalling::identity::{GlobalChannelId, NodeId, Owner, Port, Program};
+use laxity_signalling::refusal::{Alternative, NodeResource, Shortage};
 use laxity_signalling::settings::Settings;
 use laxity_units::{Bytes, Span, Time};
 use line::{Line, PORT, PROGRAM, SIGNALLING, Seen, WAY, config, us};
@@ -16,8 +16,8 @@ use line::{Line, PORT, PROGRAM, SIGNALLING, Seen, WAY, config, us};
 const ROUTE: [u32; 4] = [0, 1, 2, 3];
 
 /// Messages of one packet, 572 bytes with its header.
-fn contract() -> Contract {
-    Contract {
+fn contract() -> ChannelContract {
+    ChannelContract {
         max_message: Bytes::new(500),
         min_message: Bytes::new(1),
         min_interval: Span::from_ms(50),
@@ -40,7 +40,7 @@ fn a_channel_over_three_hops_is_established_in_one_round_trip() {
     let refreshed = [(3, us(2933), us(3029)), (2, us(3166), us(3262)), (1, us(3399), us(3495))];
     assert_eq!(left, [ask, commit, refresh, refreshed].concat());
     assert_eq!(line.established(id), Some(us(1632)));
-    let opened = line.seen.iter().find(|(.., seen)| matches!(seen, Seen::Event(Event::Opened { .. })));
+    let opened = line.seen.iter().find(|(.., seen)| matches!(seen, Seen::Event(SourceEvent::Opened { .. })));
     assert_eq!(opened.map(|(at, node, _)| (*at, *node)), Some((us(2810), 3)));
 }
 
@@ -49,7 +49,7 @@ fn a_channel_over_three_hops_is_established_in_one_round_trip() {
 #[test]
 fn requests_that_wait_share_a_frame() {
     let mut line = Line::new(4, None);
-    let ids: Vec<ChannelId> = (0..6).map(|_| line.open(contract(), &ROUTE)).collect();
+    let ids: Vec<GlobalChannelId> = (0..6).map(|_| line.open(contract(), &ROUTE)).collect();
     line.until(us(3000));
     let left: Vec<_> = line.left(None).into_iter().filter(|(_, node, _)| *node == 0).collect();
     let left: Vec<_> = left.into_iter().map(|(at, _, [.., end])| (at, end)).collect();
@@ -121,16 +121,17 @@ fn lateness_stays_until_the_source_pauses() {
 /// The times at which messages are due, counted from their commands, of five messages that are 25 ms
 /// apart from the change on.
 fn due_after_change(deadline: Span) -> (Line, Vec<Span>) {
-    let old = Contract { deadline: Span::from_ms(200), ..contract() };
+    let old = ChannelContract { deadline: Span::from_ms(200), ..contract() };
     let mut line = Line::new(4, None);
     let id = line.open(old, &ROUTE);
     line.until(us(20_000));
     line.send(id, 500);
     line.until(us(50_000));
-    let new = Contract { min_interval: Span::from_ms(25), deadline, ..old };
+    let new = ChannelContract { min_interval: Span::from_ms(25), deadline, ..old };
     line.command(0, Command::Change(id, new));
     line.until(us(70_000));
-    let changed = |(_, _, seen): &(Time, usize, Seen)| matches!(seen, Seen::Event(Event::Changed { .. }));
+    let changed =
+        |(_, _, seen): &(Time, usize, Seen)| matches!(seen, Seen::Event(SourceEvent::Changed { .. }));
     assert!(line.seen.iter().any(changed));
     let mut due = Vec::new();
     for at in [70_000, 95_000, 120_000, 145_000, 300_000] {
@@ -198,7 +199,8 @@ fn a_second_change_loses_no_message_that_the_first_one_delayed() {
         at += 50_000;
     }
     line.until(us(1_500_000));
-    let changed = |(_, _, seen): &&(Time, usize, Seen)| matches!(seen, Seen::Event(Event::Changed { .. }));
+    let changed =
+        |(_, _, seen): &&(Time, usize, Seen)| matches!(seen, Seen::Event(SourceEvent::Changed { .. }));
     assert_eq!(line.seen.iter().filter(changed).count(), 2);
     let delivered: Vec<u32> = numbers(&line).iter().map(|(number, _)| *number).collect();
     assert_eq!(delivered, (0..sent).collect::<Vec<u32>>());
@@ -211,7 +213,7 @@ fn a_channel_within_a_node_is_policed_and_waits_for_no_link() {
     let mut line = Line::new(3, None);
     line.flood = true;
     line.until(us(20_000));
-    let burst = Contract { burst: 2, deadline: Span::from_ps(1), ..contract() };
+    let burst = ChannelContract { burst: 2, deadline: Span::from_ps(1), ..contract() };
     let id = line.open(burst, &[1]);
     assert_eq!(line.established(id), Some(us(20_000)));
     let due = [(); 3].map(|()| line.send(id, 500));
@@ -219,7 +221,7 @@ fn a_channel_within_a_node_is_policed_and_waits_for_no_link() {
     let excess = line.nodes[1].command(line.now, PROGRAM, Command::Send(id, vec![7]));
     assert_eq!(excess, Err(Failure::Excess));
     // Behind a change a message waits for those of the contract before, 1 us for rounding.
-    line.command(1, Command::Change(id, Contract { min_interval: Span::from_ms(20), ..burst }));
+    line.command(1, Command::Change(id, ChannelContract { min_interval: Span::from_ms(20), ..burst }));
     assert_eq!(line.send(id, 400), us(120_001));
     line.until(us(119_000));
     assert_eq!(delivered(&line), [(us(20_000), 500), (us(70_000), 500)]);
@@ -239,16 +241,16 @@ fn a_channel_within_a_node_is_policed_and_waits_for_no_link() {
     let mut node = Node::new(slow, Box::new(|| 0)).unwrap();
     node.command(us(0), PROGRAM, Command::Listen(PORT)).unwrap();
     let mut outcome = |deadline| {
-        let contract = Contract { deadline, ..contract() };
+        let contract = ChannelContract { deadline, ..contract() };
         let (owner, route) = (Owner(1), vec![NodeId(1)]);
         node.command(us(0), PROGRAM, Command::Open { owner, port: PORT, contract, route }).unwrap();
         node.poll_answer().unwrap().event
     };
-    let Event::Refused { refused, .. } = outcome(Span::from_us(299)) else { panic!() };
-    let would_do = Acceptable::Deadline(Span::from_us(300));
-    let shortage = Shortage::of(Resource::Deadline, 1_000_000).but(would_do);
+    let SourceEvent::Refused { refused, .. } = outcome(Span::from_us(299)) else { panic!() };
+    let would_do = Alternative::Deadline(Span::from_us(300));
+    let shortage = Shortage::of(NodeResource::Deadline, 1_000_000).but(would_do);
     assert_eq!((refused.node, refused.shortage), (NodeId(1), shortage));
-    assert!(matches!(outcome(Span::from_us(300)), Event::Established { .. }));
+    assert!(matches!(outcome(Span::from_us(300)), SourceEvent::Established { .. }));
 }
 
 /// The receiver of a channel within a node closes it, and no other program may use it.
@@ -272,13 +274,17 @@ fn both_ends_within_a_node_are_programs_of_their_own() {
     while node.poll_answer().is_some() {}
     node.command(us(0), receiver, Command::Close(id)).unwrap();
     let lost = node.poll_answer().unwrap();
-    assert_eq!((lost.program, lost.event), (Some(sender), Event::Lost { channel: id }));
+    assert_eq!((lost.program, lost.event), (Some(sender), SourceEvent::Lost { channel: id }));
     // Without a receiver a channel ends as it begins.
     node.command(us(0), receiver, Command::Unlisten(PORT)).unwrap();
     let open = Command::Open { owner: Owner(1), port: PORT, contract: contract(), route: vec![NodeId(1)] };
     node.command(us(0), sender, open).unwrap();
-    let events: Vec<Event> = std::iter::from_fn(|| node.poll_answer()).map(|answer| answer.event).collect();
-    assert!(matches!(events[..], [_, Event::Established { .. }, Event::Lost { .. }, _]), "{events:?}");
+    let events: Vec<SourceEvent> =
+        std::iter::from_fn(|| node.poll_answer()).map(|answer| answer.event).collect();
+    assert!(
+        matches!(events[..], [_, SourceEvent::Established { .. }, SourceEvent::Lost { .. }, _]),
+        "{events:?}"
+    );
 }
 
 /// Reservations of the source that are not free yet, at 21, 69.999 and 70 ms.
@@ -308,7 +314,7 @@ const BEFORE: u32 = 5;
 
 /// Establishment over three flooded hops, with `BEFORE` requests to the next node at each of the
 /// instants `extra`, in the order of the nodes that our request and its answer leave.
-fn flooded(extra: &[Time]) -> (Line, ChannelId) {
+fn flooded(extra: &[Time]) -> (Line, GlobalChannelId) {
     let mut line = Line::new(4, None);
     line.flood = true;
     let start = us(50_000);
@@ -318,9 +324,11 @@ fn flooded(extra: &[Time]) -> (Line, ChannelId) {
     for (at, (from, to)) in extra.iter().zip(crossings) {
         line.until(*at);
         for _ in 0..BEFORE {
-            line.open(Contract { min_interval: Span::from_secs(10), ..contract() }, &[from, to]);
+            line.open(ChannelContract { min_interval: Span::from_secs(10), ..contract() }, &[from, to]);
         }
-        id = id.or_else(|| Some(line.open(Contract { deadline: Span::from_ms(100), ..contract() }, &ROUTE)));
+        id = id.or_else(|| {
+            Some(line.open(ChannelContract { deadline: Span::from_ms(100), ..contract() }, &ROUTE))
+        });
     }
     line.until(*extra.last().expect("one at least") + Span::from_ms(100));
     (line, id.expect("the first crossing opens it"))
@@ -354,26 +362,26 @@ fn establishment_under_flood_is_within_its_bound() {
 /// messages are dropped: node 3 has no route to node 9, and a record that goes in a circle ends.
 #[test]
 fn messages_of_synchronisation_travel_in_frames_of_signalling() {
-    use laxity_clock::Message;
+    use laxity_clock::ClockMessage;
     use laxity_signalling::identity::NodeId;
     let mut line = Line::new(4, None);
     let length = 72 + laxity_node::RECORD as u64;
-    line.nodes[0].send_clock(us(0), NodeId(2), &Message::Request { number: 7 });
+    line.nodes[0].send_clock(us(0), NodeId(2), &ClockMessage::Request { number: 7 });
     line.command(0, Command::Renew);
     line.until(us(2 * (length + 100) - 1));
     assert_eq!(line.nodes[2].poll_clock(), None);
     line.until(us(2 * (length + 100)));
-    assert_eq!(line.nodes[2].poll_clock(), Some((NodeId(0), Message::Request { number: 7 })));
+    assert_eq!(line.nodes[2].poll_clock(), Some((NodeId(0), ClockMessage::Request { number: 7 })));
     assert_eq!(line.nodes[1].poll_clock(), None);
     let left: Vec<_> = line.left(None).into_iter().map(|(at, node, _)| (at, node)).collect();
     assert_eq!(left, [(us(0), 0), (us(length + 100), 1)]);
-    line.nodes[3].send_clock(line.now, NodeId(9), &Message::Request { number: 8 });
+    line.nodes[3].send_clock(line.now, NodeId(9), &ClockMessage::Request { number: 8 });
     assert_eq!(line.nodes[3].waiting(NodeId(2)), 0);
     let nowhere = [(NodeId(9), NodeId(1))].into();
     line.nodes[0].set_routes(nowhere);
     line.nodes[1].set_routes([(NodeId(9), NodeId(0))].into());
     let now = line.now;
-    line.nodes[0].send_clock(now, NodeId(9), &Message::Request { number: 9 });
+    line.nodes[0].send_clock(now, NodeId(9), &ClockMessage::Request { number: 9 });
     line.command(0, Command::Renew);
     line.until(us(200_000));
     let circles = line.left(None).len() - 2;

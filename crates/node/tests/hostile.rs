@@ -10,11 +10,11 @@ use laxity_node::Node;
 use laxity_node::faults::Fault;
 use laxity_qos::discipline::Class;
 use laxity_signalling::codec;
-use laxity_signalling::contract::Contract;
+use laxity_signalling::contract::ChannelContract;
 use laxity_signalling::division::{Division, Needs};
-use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Owner, Port, Version};
-use laxity_signalling::message::{Ask, Body, Message};
-use laxity_transport::{ChannelId as Wire, HEADER_LEN, Header, Timing};
+use laxity_signalling::identity::{Epoch, GlobalChannelId, NodeId, Owner, Port, Version};
+use laxity_signalling::message::{Ask, Body, ContractMessage};
+use laxity_transport::{HEADER_LEN, Timing, TransportHeader, WireChannelId as Wire};
 use laxity_units::{Bytes, Span, Time};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -54,7 +54,7 @@ fn a_node_that_keeps_memory_is_noticed() {
 
 fn frame(local: u32, message: u64, timing: Timing, payload: &[u8]) -> Vec<u8> {
     let length = Bytes::new(payload.len() as u64);
-    let header = Header {
+    let header = TransportHeader {
         class: Class::RealTime,
         channel: Wire { node: 0, local },
         epoch: 1,
@@ -77,7 +77,7 @@ fn frame(local: u32, message: u64, timing: Timing, payload: &[u8]) -> Vec<u8> {
 fn hoarded(fault: Option<Fault>) -> usize {
     let mut node = Node::with_fault(script::config(), Box::new(|| 0), fault).expect("a node");
     let now = Time::ZERO + Span::from_secs(1);
-    let contract = Contract {
+    let contract = ChannelContract {
         max_message: Bytes::new(500),
         min_message: Bytes::new(1),
         min_interval: Span::from_ms(10),
@@ -98,8 +98,8 @@ fn hoarded(fault: Option<Fault>) -> usize {
         hops: vec![Needs { least, latest }],
     };
     let signal = |node: &mut Node, from, local, sequence, body| {
-        let channel = ChannelId { node: NodeId(0), epoch: Epoch(1), local };
-        let message = Message { channel, version: Version::FIRST, sequence, body };
+        let channel = GlobalChannelId { node: NodeId(0), epoch: Epoch(1), local };
+        let message = ContractMessage { channel, version: Version::FIRST, sequence, body };
         let mut payload = [0; codec::LONGEST];
         let length = codec::encode(&message, &mut payload).expect("a message");
         node.handle_frame(now, NodeId(from), &frame(u32::MAX, 0, Timing::None, &payload[..length]));

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use laxity_qos::channel::{Carried, ChannelId};
 use laxity_qos::costs::LinkCosts;
-use laxity_qos::discipline::{Discipline, EarlyPolicy, Order, Request, Server, Tag};
+use laxity_qos::discipline::{Discipline, EarlyPolicy, ItemRequest, Order, ServerParameters, Tag};
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
 
@@ -18,14 +18,14 @@ const ITEM: Bytes = Bytes::new(1500);
 const ROUNDS: usize = 5;
 
 /// 10 Gbit/s.
-fn server() -> Server {
+fn server() -> ServerParameters {
     let speed = LinkCosts::new(Span::ZERO, Span::from_ps(800));
-    Server { speed, frame: Span::from_us(100), ..Server::with(EarlyPolicy::CONSERVE) }
+    ServerParameters { speed, frame: Span::from_us(100), ..ServerParameters::with(EarlyPolicy::CONSERVE) }
 }
 
 struct Bench {
     queue: Discipline<u32>,
-    requests: Vec<Request>,
+    requests: Vec<ItemRequest>,
     now: Time,
 }
 
@@ -37,7 +37,7 @@ impl Bench {
             let interval = server().speed.transmit(ITEM).scale_ceil(all, weight(flow));
             let tag = Tag::real_time(Time::ZERO, interval, Vtick::new(interval, ITEM), (flow % 31) as u8);
             let carried = Carried { hops: 1 + (flow % 8) as u8, ..Carried::NOTHING };
-            Request { flow: ChannelId(flow as u32), size: ITEM, tag, carried }
+            ItemRequest { flow: ChannelId(flow as u32), size: ITEM, tag, carried }
         };
         let mut bench = Self {
             queue: order.discipline(&server()),

@@ -38,8 +38,8 @@ pub use crate::names::{ChannelId, CoreId, LinkId};
 pub use crate::packet::{Carried, Packet};
 pub use crate::paradigm::LinkParadigm;
 pub use applications::{Budget, Computed, Computing};
-pub use cores::Taken;
-pub use counters::Counters;
+pub use cores::TakenPacket;
+pub use counters::ChannelCounters;
 pub use message::Delivery;
 pub use misuse::Misuse;
 pub use policy::{

@@ -1,6 +1,6 @@
 //! Scheduling disciplines: the order in which waiting items are served.
 //!
-//! A discipline owns no time and no resource. It gets items, each with a [`Request`], and selects
+//! A discipline owns no time and no resource. It gets items, each with a [`ItemRequest`], and selects
 //! one at a given `now`. The resource (CPU, link, adapter stage, port) knows when it is free and
 //! what service costs. This split keeps each discipline short. The same disciplines order handlers
 //! on a CPU, packets on a link and descriptors on an adapter.
@@ -71,8 +71,8 @@ pub use hierarchical_round_robin::HierarchicalRoundRobin;
 pub use hop_laxity::HopLaxity;
 pub use multiclass_edf::MultiClassEdf;
 pub use rate_controlled::RateControlled;
-pub use request::{Rank, Request, Server};
-pub use selection::{Cyclic, Gates, Selection, Shaper, Window};
+pub use request::{ItemRequest, Rank, ServerParameters};
+pub use selection::{CyclicClass, GateList, Selection, Shaper, Window};
 pub use self_clocked::SelfClocked;
 pub use sharing::{Latency, Messages, Share, Sharing};
 pub use start_time::StartTimeFair;
@@ -100,7 +100,7 @@ macro_rules! disciplines {
             pub const ALL: &'static [Order] = &[$(Order::$discipline),*];
 
             /// An empty queue of this discipline in front of `server`.
-            pub fn discipline<T>(self, server: &Server) -> Discipline<T> {
+            pub fn discipline<T>(self, server: &ServerParameters) -> Discipline<T> {
                 match self {
                     $(Order::$discipline => Discipline::$discipline($lies::from($empty(server))),)*
                 }
@@ -122,7 +122,7 @@ macro_rules! disciplines {
 
         impl<T> Discipline<T> {
             #[inline(never)]
-            fn enqueue_by(&mut self, now: Time, request: &Request, item: T) {
+            fn enqueue_by(&mut self, now: Time, request: &ItemRequest, item: T) {
                 match self {
                     $(Discipline::$discipline(queue) => queue.enqueue(now, request, item),)*
                 }
@@ -198,7 +198,7 @@ type Here<T> = T;
 impl<T> Discipline<T> {
     /// Adds an item that arrives `now`.
     #[inline]
-    pub fn enqueue(&mut self, now: Time, request: &Request, item: T) {
+    pub fn enqueue(&mut self, now: Time, request: &ItemRequest, item: T) {
         match self {
             Discipline::MultiClassEdf(queue) => queue.enqueue(now, request, item),
             other => other.enqueue_by(now, request, item),
@@ -302,23 +302,23 @@ impl Order {
 }
 
 disciplines! {
-    MultiClassEdf "multi-class EDF" Here |server: &Server| MultiClassEdf::new(server.early);
-    FixedPriority "FP" Here |server: &Server| FixedPriority::new(server.early);
+    MultiClassEdf "multi-class EDF" Here |server: &ServerParameters| MultiClassEdf::new(server.early);
+    FixedPriority "FP" Here |server: &ServerParameters| FixedPriority::new(server.early);
     Edf "EDF" Here |_| Edf::default();
     Fifo "FIFO" Here |_| Fifo::default();
     VirtualClock "VC" Here |_| VirtualClock::default();
-    WeightedFair "WFQ" Box |server: &Server| WeightedFair::of(server);
+    WeightedFair "WFQ" Box |server: &ServerParameters| WeightedFair::of(server);
     WorstCaseFair "WF2Q+" Box |_| WorstCaseFair::default();
     SelfClocked "SCFQ" Here |_| SelfClocked::default();
     StartTimeFair "SFQ" Here |_| StartTimeFair::default();
     HierarchicalFair "H-SFQ" Here |_| HierarchicalFair::default();
     DeficitRoundRobin "DRR" Here |_| DeficitRoundRobin::default();
-    StopAndGo "S&G" Here |server: &Server| StopAndGo::of(server);
-    HierarchicalRoundRobin "HRR" Here |server: &Server| HierarchicalRoundRobin::of(server);
+    StopAndGo "S&G" Here |server: &ServerParameters| StopAndGo::of(server);
+    HierarchicalRoundRobin "HRR" Here |server: &ServerParameters| HierarchicalRoundRobin::of(server);
     RateControlled "RCSP" Here |_| RateControlled::default();
     FifoPlus "FIFO+" Here |_| FifoPlus::default();
     HopLaxity "HL" Here |_| HopLaxity::default();
-    StrictPriority "SP" Here |server: &Server| StrictPriority::of(server);
+    StrictPriority "SP" Here |server: &ServerParameters| StrictPriority::of(server);
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ mod tests;
 use laxity_units::{Span, Time};
 
 pub use adaptive::{Adaptive, EVENTS, PROFILES};
-pub use backoff::{Backoff, Parameters as BackoffParameters, Taken as TakenBuffers};
+pub use backoff::{Backoff, BufferTaken as TakenBuffers, Parameters as BackoffParameters};
 pub use clocked::Clocked;
 pub use coalescing::Coalescing;
 pub use continuous::Continuous;
@@ -69,7 +69,7 @@ pub use limited::Limited;
 pub use napi::Napi;
 pub use per_command::PerCommand;
 pub use policer::Policer;
-pub use sharing::Sharing;
+pub use sharing::BatchSharing;
 pub use timed::Timed;
 
 /// The context that executes a batch of commands.

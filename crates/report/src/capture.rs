@@ -29,7 +29,7 @@ use std::io::{self, Write};
 use etherparse::{
     EtherType, Ethernet2Header, IpDscp, IpNumber, Ipv4Header, SingleVlanHeader, UdpHeader, VlanId, VlanPcp,
 };
-use laxity_engine::{FrameCapture, Interface, LinkType};
+use laxity_engine::{CaptureInterface, FrameCapture, LinkType};
 use laxity_qos::discipline::Class;
 use laxity_qos::wire::{HEADER_LEN, Header};
 use laxity_units::Bytes;
@@ -61,7 +61,7 @@ pub struct Capture<'a, W: Write> {
     experiment: &'a Experiment,
     frames: FrameCapture<W>,
     /// Interfaces of stations that have sent.
-    interfaces: BTreeMap<usize, Interface>,
+    interfaces: BTreeMap<usize, CaptureInterface>,
     /// Channels whose name has been written, with the station.
     named: BTreeSet<(usize, u32)>,
     frame: Vec<u8>,

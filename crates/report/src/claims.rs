@@ -51,8 +51,8 @@ use rhai::{AST, Array, Dynamic, Engine, EvalAltResult, Position, Scope};
 
 use absent::{Absent, Fault};
 use answers::Answers;
-pub use engine::Budget;
 use engine::Meter;
+pub use engine::ScriptBudget;
 pub use trial::Compiler;
 
 /// The outcome of all claims.
@@ -98,7 +98,7 @@ impl Judge {
 
     /// Judges every claim. A script that exceeds the budget it is given ends in an error; without
     /// one, only endless loops and huge values do.
-    pub fn judge(&self, results: &Results, budget: Option<fn() -> Budget>) -> Judgement {
+    pub fn judge(&self, results: &Results, budget: Option<fn() -> ScriptBudget>) -> Judgement {
         let court = Court::of(results, budget);
         let mut judgement = Judgement::default();
         for compiled in &self.claims {
@@ -143,12 +143,12 @@ struct Court<'a> {
     indices: Vec<usize>,
     engine: Engine,
     meter: Meter,
-    budget: Option<fn() -> Budget>,
+    budget: Option<fn() -> ScriptBudget>,
 }
 
 impl<'a> Court<'a> {
     /// A court that answers comparisons as the results do.
-    fn of(results: &'a Results, budget: Option<fn() -> Budget>) -> Self {
+    fn of(results: &'a Results, budget: Option<fn() -> ScriptBudget>) -> Self {
         let vocabulary = record::Names::of(results);
         let runs = record::runs(results, &vocabulary);
         let meter = Meter::default();

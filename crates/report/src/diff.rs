@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use laxity_world::metric::{Kind, Metric, Owner};
+use laxity_world::metric::{Kind, Metric, MetricOwner};
 use laxity_world::results::{Results, Run, SEED};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -167,13 +167,13 @@ impl Sampled {
                     sample.insert(seed.clone(), value);
                 };
                 match metric.owner() {
-                    Owner::Channel => {
+                    MetricOwner::Channel => {
                         run.channels.iter().for_each(|c| add(Some(&c.name), metric.of_channel(c)));
                     }
-                    Owner::Resource => {
+                    MetricOwner::Resource => {
                         run.resources.iter().for_each(|r| add(Some(&r.name), metric.of_resource(r)));
                     }
-                    Owner::Run => add(None, metric.of_run(run)),
+                    MetricOwner::Run => add(None, metric.of_run(run)),
                 }
             }
         }

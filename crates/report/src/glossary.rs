@@ -19,7 +19,7 @@ use words::{COLUMNS, HELPERS, NOTIONS, OF_SCRIPTS, VERDICTS};
 
 /// A word explained.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Term {
+pub struct GlossaryTerm {
     /// The word.
     pub name: String,
     /// Of what, and how to get at it.
@@ -30,14 +30,14 @@ pub struct Term {
     pub means: String,
 }
 
-fn term(name: &str, place: &str, shape: &str, means: &str) -> Term {
-    Term { name: name.into(), place: place.into(), shape: shape.into(), means: means.into() }
+fn term(name: &str, place: &str, shape: &str, means: &str) -> GlossaryTerm {
+    GlossaryTerm { name: name.into(), place: place.into(), shape: shape.into(), means: means.into() }
 }
 
 /// Every word, in the order of the references; a word with several meanings is listed several
 /// times.
-pub fn terms() -> Vec<Term> {
-    let mut terms: Vec<Term> =
+pub fn terms() -> Vec<GlossaryTerm> {
+    let mut terms: Vec<GlossaryTerm> =
         VERDICTS.iter().map(|(name, means)| term(name, "a verdict", "", means)).collect();
     terms.extend(NOTIONS.iter().map(|(name, means)| term(name, "a notion", "", means)));
     terms.extend(RECORDS.iter().flat_map(fields::of));
@@ -95,13 +95,13 @@ fn sentence(text: &str) -> String {
 }
 
 /// The meanings of `word`, or similar words if it has none.
-pub fn explain(word: &str) -> Result<Vec<Term>, Vec<String>> {
+pub fn explain(word: &str) -> Result<Vec<GlossaryTerm>, Vec<String>> {
     let wanted = word.trim().to_lowercase();
     // As it is written in a script, a figure or a file.
     let bare = figures::plain(wanted.rsplit(['.', ':']).next().unwrap_or(&wanted));
     let all = terms();
-    let named = |name: &str| -> Vec<Term> {
-        let is = |term: &&Term| {
+    let named = |name: &str| -> Vec<GlossaryTerm> {
+        let is = |term: &&GlossaryTerm| {
             let known = term.name.to_lowercase();
             known == name || known.replace('.', "_") == name || known.split(" (").next() == Some(name)
         };

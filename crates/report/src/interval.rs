@@ -13,7 +13,7 @@ pub const CONFIDENCE: f64 = 0.95;
 
 /// A mean, and the half width of its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Interval {
+pub struct ConfidenceInterval {
     /// Of the values.
     pub mean: f64,
     /// Half the width of the interval around it, in the unit of the values.
@@ -21,14 +21,14 @@ pub struct Interval {
 }
 
 /// The interval of the mean of `values`; `None` for fewer than two values, which have no variance.
-pub fn interval(values: &[f64]) -> Option<Interval> {
+pub fn interval(values: &[f64]) -> Option<ConfidenceInterval> {
     let n = values.len() as f64;
     let freedom = values.len().checked_sub(1).filter(|freedom| *freedom > 0)? as f64;
     let mean = values.iter().sum::<f64>() / n;
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / freedom;
     let t =
         StudentsT::new(0.0, 1.0, freedom).expect("there is freedom").inverse_cdf((1.0 + CONFIDENCE) / 2.0);
-    Some(Interval { mean, half: t * (variance / n).sqrt() })
+    Some(ConfidenceInterval { mean, half: t * (variance / n).sqrt() })
 }
 
 #[cfg(test)]
@@ -47,6 +47,6 @@ mod tests {
         let many = interval(&many).unwrap();
         let variance = 51.0 * 50.0 / 101.0 / 100.0;
         assert!((many.half - 1.984 * (variance / 101.0f64).sqrt()).abs() < 1e-4, "{many:?}");
-        assert_eq!(interval(&[7.0; 4]), Some(Interval { mean: 7.0, half: 0.0 }));
+        assert_eq!(interval(&[7.0; 4]), Some(ConfidenceInterval { mean: 7.0, half: 0.0 }));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A path on a command line is typed by hand, and a slip that names the scenario instead of the
 //! trace must not destroy the scenario. So a path is written only if it does not exist, is an empty
-//! file, or is a file that Laxity wrote ([`Kind`] says how that is recognised). It is never written
+//! file, or is a file that Laxity wrote ([`FileKind`] says how that is recognised). It is never written
 //! through a link, nor to a device, a pipe or a file that this run reads. A list of files that
 //! Laxity has written would not do: it can be lost, copied with a directory or be older than the
 //! files. The file itself identifies its writer.
@@ -20,13 +20,13 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use kind::Kind;
+pub use kind::FileKind;
 pub use workplace::Workplace;
 pub(crate) use workplace::target;
 
 /// Why something was not written.
 #[derive(Debug)]
-pub enum Error {
+pub enum OutputError {
     /// The file at the path must not be replaced: the user named it by mistake.
     Refused {
         /// Where.
@@ -43,68 +43,71 @@ pub enum Error {
     },
 }
 
-impl Error {
+impl OutputError {
     /// The error that the file at `path` must not be replaced: `reason` says what it is, and what
     /// would be valid.
     pub fn refused(path: &Path, reason: impl Into<String>) -> Self {
-        Error::Refused { path: path.to_path_buf(), reason: reason.into() }
+        OutputError::Refused { path: path.to_path_buf(), reason: reason.into() }
     }
 
     /// The file system would not, at `path`.
     pub fn failed(path: &Path, error: io::Error) -> Self {
-        Error::Failed { path: path.to_path_buf(), error }
+        OutputError::Failed { path: path.to_path_buf(), error }
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for OutputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Refused { path, reason } => write!(f, "{} {reason}", path.display()),
-            Error::Failed { path, error } => write!(f, "{} cannot be written: {error}", path.display()),
+            OutputError::Refused { path, reason } => write!(f, "{} {reason}", path.display()),
+            OutputError::Failed { path, error } => write!(f, "{} cannot be written: {error}", path.display()),
         }
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for OutputError {}
 
 /// Whether a file of that `kind` may be written to `path` by a run that reads `inputs`; asked
 /// before any work is done for it.
 ///
 /// # Errors
 ///
-/// [`Error::Refused`] with what stands there, [`Error::Failed`] if that cannot be found out.
-pub fn check(path: &Path, kind: Kind, inputs: &[PathBuf]) -> Result<(), Error> {
+/// [`OutputError::Refused`] with what stands there, [`OutputError::Failed`] if that cannot be found out.
+pub fn check(path: &Path, kind: FileKind, inputs: &[PathBuf]) -> Result<(), OutputError> {
     let same = |input: &PathBuf| match (fs::canonicalize(path), fs::canonicalize(input)) {
         (Ok(path), Ok(input)) => path == input,
         _ => false,
     };
     let valid = format!("valid is a new file, or {} that Laxity wrote", kind.words());
     if path.file_name().is_none() {
-        return Err(Error::refused(path, format!("is no file's name; {valid}")));
+        return Err(OutputError::refused(path, format!("is no file's name; {valid}")));
     }
     if inputs.iter().any(same) {
-        return Err(Error::refused(path, format!("is read by this very command; {valid}")));
+        return Err(OutputError::refused(path, format!("is read by this very command; {valid}")));
     }
     let metadata = match fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(Error::failed(path, error)),
+        Err(error) => return Err(OutputError::failed(path, error)),
     };
     let what = metadata.file_type();
     if what.is_symlink() {
         let to = fs::read_link(path).map(|to| format!(" to {}", to.display())).unwrap_or_default();
-        return Err(Error::refused(path, format!("is a link{to}; name the file itself: {valid}")));
+        return Err(OutputError::refused(path, format!("is a link{to}; name the file itself: {valid}")));
     }
     if what.is_dir() {
-        return Err(Error::refused(path, format!("is a directory; {valid}")));
+        return Err(OutputError::refused(path, format!("is a directory; {valid}")));
     }
     if !what.is_file() {
-        return Err(Error::refused(path, format!("is a device, a pipe or a socket; {valid}")));
+        return Err(OutputError::refused(path, format!("is a device, a pipe or a socket; {valid}")));
     }
-    if metadata.len() == 0 || kind.wrote(path).map_err(|error| Error::failed(path, error))? {
+    if metadata.len() == 0 || kind.wrote(path).map_err(|error| OutputError::failed(path, error))? {
         return Ok(());
     }
-    Err(Error::refused(path, format!("exists, and Laxity did not write it as {}; {valid}", kind.words())))
+    Err(OutputError::refused(
+        path,
+        format!("exists, and Laxity did not write it as {}; {valid}", kind.words()),
+    ))
 }
 
 /// An unfinished file: it has a temporary name until it is complete, and is removed if it never is.
@@ -112,7 +115,7 @@ pub fn check(path: &Path, kind: Kind, inputs: &[PathBuf]) -> Result<(), Error> {
 pub struct Draft {
     path: PathBuf,
     temporary: PathBuf,
-    kind: Kind,
+    kind: FileKind,
     named: bool,
 }
 
@@ -122,7 +125,7 @@ impl Draft {
     /// # Errors
     ///
     /// As [`check`], and if the file cannot be made.
-    pub fn begin(path: &Path, kind: Kind, inputs: &[PathBuf]) -> Result<(Draft, File), Error> {
+    pub fn begin(path: &Path, kind: FileKind, inputs: &[PathBuf]) -> Result<(Draft, File), OutputError> {
         check(path, kind, inputs)?;
         let mut name = OsString::from(".");
         name.push(path.file_name().unwrap_or_default());
@@ -130,7 +133,7 @@ impl Draft {
         // rename wins.
         name.push(format!(".laxity-{}", std::process::id()));
         let temporary = path.with_file_name(name);
-        let file = File::create_new(&temporary).map_err(|error| Error::failed(path, error))?;
+        let file = File::create_new(&temporary).map_err(|error| OutputError::failed(path, error))?;
         Ok((Draft { path: path.to_path_buf(), temporary, kind, named: false }, file))
     }
 
@@ -140,8 +143,8 @@ impl Draft {
     ///
     /// As [`check`], since another program may have written the path meanwhile; and if the disk is
     /// full.
-    pub fn finish(self, file: &File) -> Result<(), Error> {
-        file.sync_all().map_err(|error| Error::failed(&self.path, error))?;
+    pub fn finish(self, file: &File) -> Result<(), OutputError> {
+        file.sync_all().map_err(|error| OutputError::failed(&self.path, error))?;
         self.name()
     }
 
@@ -151,16 +154,16 @@ impl Draft {
     /// # Errors
     ///
     /// As [`check`], since another program may have written the path meanwhile.
-    pub fn name(mut self) -> Result<(), Error> {
+    pub fn name(mut self) -> Result<(), OutputError> {
         check(&self.path, self.kind, &[])?;
-        fs::rename(&self.temporary, &self.path).map_err(|error| Error::failed(&self.path, error))?;
+        fs::rename(&self.temporary, &self.path).map_err(|error| OutputError::failed(&self.path, error))?;
         self.named = true;
         Ok(())
     }
 
     /// The error of its path.
-    pub fn failed(&self, error: io::Error) -> Error {
-        Error::failed(&self.path, error)
+    pub fn failed(&self, error: io::Error) -> OutputError {
+        OutputError::failed(&self.path, error)
     }
 }
 
@@ -178,7 +181,7 @@ impl Drop for Draft {
 /// # Errors
 ///
 /// As [`check`], and errors of the file system.
-pub fn write(path: &Path, kind: Kind, inputs: &[PathBuf], bytes: &[u8]) -> Result<(), Error> {
+pub fn write(path: &Path, kind: FileKind, inputs: &[PathBuf], bytes: &[u8]) -> Result<(), OutputError> {
     let (draft, mut file) = Draft::begin(path, kind, inputs)?;
     match io::Write::write_all(&mut file, bytes) {
         Ok(()) => draft.finish(&file),
@@ -211,8 +214,8 @@ pub(crate) mod tests {
     const PROFILE: &[u8] = b"# Measured by `laxity calibrate`.\n";
 
     fn refusal(path: &Path, inputs: &[PathBuf]) -> String {
-        match write(path, Kind::Profile, inputs, PROFILE) {
-            Err(error @ Error::Refused { .. }) => error.to_string(),
+        match write(path, FileKind::Profile, inputs, PROFILE) {
+            Err(error @ OutputError::Refused { .. }) => error.to_string(),
             other => panic!("{other:?}"),
         }
     }
@@ -223,11 +226,11 @@ pub(crate) mod tests {
         let path = scratch.0.join("host.toml");
         for more in ["", "title = \"again\"\n"] {
             let bytes = [PROFILE, more.as_bytes()].concat();
-            write(&path, Kind::Profile, &[], &bytes).unwrap();
+            write(&path, FileKind::Profile, &[], &bytes).unwrap();
             assert_eq!(fs::read(&path).unwrap(), bytes);
         }
         fs::write(&path, "").unwrap();
-        write(&path, Kind::Profile, &[], PROFILE).unwrap();
+        write(&path, FileKind::Profile, &[], PROFILE).unwrap();
         assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 1);
     }
 
@@ -247,7 +250,7 @@ pub(crate) mod tests {
     fn an_input_is_never_replaced_even_if_laxity_wrote_it() {
         let scratch = Scratch::new("input");
         let path = scratch.0.join("host.toml");
-        write(&path, Kind::Profile, &[], PROFILE).unwrap();
+        write(&path, FileKind::Profile, &[], PROFILE).unwrap();
         let otherwise = scratch.0.join("../").join(scratch.0.file_name().unwrap()).join("host.toml");
         assert!(refusal(&path, &[otherwise]).contains("is read by this very command"));
     }
@@ -257,7 +260,7 @@ pub(crate) mod tests {
     fn links_and_devices_are_refused() {
         let scratch = Scratch::new("links");
         let (real, link) = (scratch.0.join("real.toml"), scratch.0.join("link.toml"));
-        write(&real, Kind::Profile, &[], PROFILE).unwrap();
+        write(&real, FileKind::Profile, &[], PROFILE).unwrap();
         std::os::unix::fs::symlink(&real, &link).unwrap();
         assert!(refusal(&link, &[]).contains("is a link to "));
         let dangling = scratch.0.join("dangling.toml");
@@ -271,12 +274,12 @@ pub(crate) mod tests {
     fn a_failure_names_the_path_and_leaves_nothing() {
         let scratch = Scratch::new("failure");
         let path = scratch.0.join("no such directory/host.toml");
-        let error = write(&path, Kind::Profile, &[], PROFILE).unwrap_err();
+        let error = write(&path, FileKind::Profile, &[], PROFILE).unwrap_err();
         assert!(
-            matches!(error, Error::Failed { .. })
+            matches!(error, OutputError::Failed { .. })
                 && error.to_string().contains("host.toml cannot be written")
         );
-        let (draft, _) = Draft::begin(&scratch.0.join("host.toml"), Kind::Profile, &[]).unwrap();
+        let (draft, _) = Draft::begin(&scratch.0.join("host.toml"), FileKind::Profile, &[]).unwrap();
         drop(draft);
         assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 0);
     }

@@ -27,7 +27,7 @@ use std::io::{self, Write};
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use laxity_engine::trace::{Arguments, Flow, Trace, Track};
+use laxity_engine::trace::{Arguments, TraceFlow, TraceSink, Track};
 use laxity_units::Time;
 use prost::Message;
 
@@ -242,7 +242,7 @@ impl<W: Write> ProtobufTrace<W> {
     }
 }
 
-impl<W: Write> Trace for ProtobufTrace<W> {
+impl<W: Write> TraceSink for ProtobufTrace<W> {
     fn track(&mut self, name: &str) -> Track {
         if let Some(track) = self.by_name.get(name) {
             return *track;
@@ -273,12 +273,12 @@ impl<W: Write> Trace for ProtobufTrace<W> {
         self.put_event(at, event, None);
     }
 
-    fn flow(&mut self, track: Track, at: Time, id: u64, flow: Flow) {
+    fn flow(&mut self, track: Track, at: Time, id: u64, flow: TraceFlow) {
         let track = Some(self.declare(track, Shows::Spans));
         let (mut event, names) = self.event("message", &[]);
         match flow {
-            Flow::Begins | Flow::Passes => event.flows.push(id),
-            Flow::Ends => event.ending_flows.push(id),
+            TraceFlow::Begins | TraceFlow::Passes => event.flows.push(id),
+            TraceFlow::Ends => event.ending_flows.push(id),
         }
         self.put_event(at, Event { kind: Event::INSTANT, track, ..event }, names);
     }

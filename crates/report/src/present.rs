@@ -28,7 +28,7 @@ pub mod table;
 mod units;
 mod write;
 
-pub use error::Error;
+pub use error::PresentError;
 pub use stamp::Stamp;
 pub use write::{Making, Written, check_target, write_all};
 

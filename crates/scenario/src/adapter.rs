@@ -17,7 +17,7 @@ use laxity_qos::costs::LinkCosts;
 use laxity_units::{ByteTime, Bytes, Rate};
 
 use laxity_units::Span;
-use laxity_world::experiment::Adapter;
+use laxity_world::experiment::AdapterSpec;
 use serde_spanned::Spanned;
 
 use crate::choice::AdapterKind;
@@ -40,7 +40,7 @@ pub(crate) fn of_scenario(
     cx: &mut Context<'_>,
     span: &Range<usize>,
     raw: RawAdapter,
-) -> Result<(Adapter, Range<usize>), Reported> {
+) -> Result<(AdapterSpec, Range<usize>), Reported> {
     described(cx, &mut Sources { needed: false, list: Vec::new() }, span, raw)
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn of_scenario(
 pub(crate) fn of_file(
     cx: &mut Context<'_>,
     part: Part<RawAdapter>,
-) -> Result<(Adapter, Vec<Citation>), Reported> {
+) -> Result<(AdapterSpec, Vec<Citation>), Reported> {
     let part = cx.part(part)?;
     let (span, mut raw) = (part.span(), part.into_inner());
     if let Some(file) = raw.file.take() {
@@ -111,7 +111,7 @@ fn described(
     sources: &mut Sources,
     span: &Range<usize>,
     mut raw: RawAdapter,
-) -> Result<(Adapter, Range<usize>), Reported> {
+) -> Result<(AdapterSpec, Range<usize>), Reported> {
     let kind = match raw.kind.take() {
         Some(kind) => cx.value(kind)?,
         None => {
@@ -135,7 +135,7 @@ fn described(
         || raw.notification.as_ref().is_some_and(|word| matches!(word.value, Ok(Or::That(_))));
     let cited = sources.cite(cx, raw.source.take(), numbers, span, "the adapter's own table");
     let adapter = match kind {
-        AdapterKind::Null => null(cx, raw, span).map(Adapter::Null),
+        AdapterKind::Null => null(cx, raw, span).map(AdapterSpec::Null),
         AdapterKind::Generic => generic::description(cx, sources, raw, span).map(boxed),
         AdapterKind::Cim250 => cim250::description(cx, sources, raw, span).map(boxed),
     };
@@ -144,8 +144,8 @@ fn described(
     Ok((adapter, place))
 }
 
-fn boxed(description: Description) -> Adapter {
-    Adapter::Described(Box::new(description))
+fn boxed(description: Description) -> AdapterSpec {
+    AdapterSpec::Described(Box::new(description))
 }
 
 /// Something with a place.

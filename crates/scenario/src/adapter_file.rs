@@ -8,14 +8,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use laxity_world::experiment::Adapter;
+use laxity_world::experiment::AdapterSpec;
 
 use super::adapter::{self, Citation};
 use super::context::{Context, Reported, WHOLE};
 use super::document;
 use super::files::{Disk, Files, read_text};
 use super::raw::RawAdapterFile;
-use crate::diagnostic::{Diagnostics, Source};
+use crate::diagnostic::{Diagnostics, SourceText};
 
 /// The built-in adapters, by name.
 pub(crate) const BUILT_IN: [(&str, &str); 19] = [
@@ -60,7 +60,7 @@ pub struct AdapterFile {
     /// Contents and gaps of the description; may be empty.
     pub about: String,
     /// The adapter.
-    pub adapter: Adapter,
+    pub adapter: AdapterSpec,
     /// The source of every number, in the order of the file's parts.
     pub sources: Vec<Citation>,
 }
@@ -75,7 +75,7 @@ impl AdapterFile {
     pub fn named(path: &Path) -> Result<AdapterFile, Diagnostics> {
         match path.to_str().and_then(|name| Some((name, built_in_adapter(name)?))) {
             Some((name, text)) if !path.exists() => {
-                AdapterFile::parse(&Source::built_in("adapter", name, text))
+                AdapterFile::parse(&SourceText::built_in("adapter", name, text))
             }
             _ => AdapterFile::load(path),
         }
@@ -87,7 +87,7 @@ impl AdapterFile {
     }
 
     /// The adapter that `source` is; its name is the file's stem.
-    pub(crate) fn parse(source: &Arc<Source>) -> Result<AdapterFile, Diagnostics> {
+    pub(crate) fn parse(source: &Arc<SourceText>) -> Result<AdapterFile, Diagnostics> {
         let document = document::parse(source)?;
         let mut diagnostics = Diagnostics::default();
         let cx = &mut Context::new(source, &mut diagnostics);
@@ -130,7 +130,9 @@ mod tests {
     }
 
     fn description(name: &str) -> Description {
-        let Adapter::Described(description) = built_in(name).adapter else { panic!("{name} is described") };
+        let AdapterSpec::Described(description) = built_in(name).adapter else {
+            panic!("{name} is described")
+        };
         *description
     }
 
@@ -146,7 +148,7 @@ mod tests {
             let file = AdapterFile::load(&path).unwrap_or_else(|errors| panic!("{errors}"));
             assert_eq!(built_in(&file.name), file);
             assert!(!file.sources.is_empty() && !file.about.is_empty(), "{}", file.name);
-            if let Adapter::Described(description) = file.adapter {
+            if let AdapterSpec::Described(description) = file.adapter {
                 drop(Pipeline::new(*description));
             }
         }
@@ -175,7 +177,7 @@ mod tests {
     fn the_files_say_what_the_papers_say() {
         let size = Bytes::new(4096);
         let null = built_in("null").adapter;
-        let Adapter::Null(costs) = null else { panic!() };
+        let AdapterSpec::Null(costs) = null else { panic!() };
         assert_eq!((costs.startup, costs.per_byte), (Span::from_us(40), ByteTime::from_ns(50)));
         // A frame of 1500 B at 1 Gbit/s with its tag, and over one lane in six TLPs.
         let (frame, tsn) = (Bytes::new(1500), description("tsn-1g"));

@@ -16,7 +16,7 @@ use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::context::{Context, FILES_APART};
-use crate::diagnostic::Source;
+use crate::diagnostic::SourceText;
 use crate::document;
 use crate::library::Library;
 use crate::overlay::over;
@@ -26,7 +26,7 @@ use crate::overlay::over;
 pub(crate) type Tables<'i> = BTreeMap<String, DeTable<'i>>;
 
 /// The files that a scenario's adapters name, if it says more of any than that.
-pub(crate) struct Beneath(BTreeMap<String, Arc<Source>>);
+pub(crate) struct Beneath(BTreeMap<String, Arc<SourceText>>);
 
 impl Beneath {
     /// The files of `document`. `reached` says whether a later step puts values into an adapter. A
@@ -51,7 +51,7 @@ impl Beneath {
     }
 
     /// The files, in the order of their places.
-    pub(crate) fn sources(&self) -> Vec<Arc<Source>> {
+    pub(crate) fn sources(&self) -> Vec<Arc<SourceText>> {
         self.0.values().cloned().collect()
     }
 

@@ -14,7 +14,7 @@ use laxity_qos::channel::{
 use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::Span;
 use laxity_world::experiment::{
-    ClockKind, Division, HostPlace, LocalDeadline, Misses, Pace, Refusal, Transfer,
+    ClockKind, Division, HostPlace, LocalDeadline, MissesEffect, Pace, RefusalEffect, Transfer,
 };
 use laxity_world::results::Origin;
 
@@ -285,17 +285,21 @@ impl Choice for Stalls {
     ];
 }
 
-impl Choice for Refusal {
+impl Choice for RefusalEffect {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("fails", Refusal::Fails, "The run fails: its exit code is 1."),
-        ("expected", Refusal::Expected, "Nothing: a refusal is among the outcomes that were looked for."),
+        ("fails", RefusalEffect::Fails, "The run fails: its exit code is 1."),
+        (
+            "expected",
+            RefusalEffect::Expected,
+            "Nothing: a refusal is among the outcomes that were looked for.",
+        ),
     ];
 }
 
-impl Choice for Misses {
+impl Choice for MissesEffect {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("fail", Misses::Fail, "The run fails: its exit code is 1."),
-        ("expected", Misses::Expected, "None: missed deadlines are among the expected outcomes."),
+        ("fail", MissesEffect::Fail, "The run fails: its exit code is 1."),
+        ("expected", MissesEffect::Expected, "None: missed deadlines are among the expected outcomes."),
     ];
 }
 

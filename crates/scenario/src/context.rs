@@ -12,7 +12,7 @@ use serde_spanned::Spanned;
 
 use super::leaf::Name;
 use super::written::{Either, Entries, Fault, Leaf, List, Part, Scalar, Written, keys};
-use crate::diagnostic::{Diagnostic, Diagnostics, Place, Source, list, nearest};
+use crate::diagnostic::{Diagnostic, Diagnostics, Place, SourceText, list, nearest};
 use crate::edits::EDITS_AT;
 use crate::files::LARGEST;
 
@@ -22,12 +22,12 @@ pub(crate) struct Reported(());
 
 /// A file being converted, and what has been found wrong with it.
 pub(crate) struct Context<'a> {
-    pub(crate) source: &'a Arc<Source>,
+    pub(crate) source: &'a Arc<SourceText>,
     pub(crate) diagnostics: &'a mut Diagnostics,
     /// Files beneath it, whose places are [`FILES_APART`] apart.
-    pub(crate) beside: Vec<Arc<Source>>,
+    pub(crate) beside: Vec<Arc<SourceText>>,
     /// The edits that are laid over it. Their places begin at [`EDITS_AT`].
-    pub(crate) edits: Option<&'a Arc<Source>>,
+    pub(crate) edits: Option<&'a Arc<SourceText>>,
     /// Keys that were misspelt, by the place of their table: they are not missing as well.
     meant: Vec<(Range<usize>, String)>,
 }
@@ -41,12 +41,12 @@ pub(crate) const WHOLE: Range<usize> = 0..0;
 
 impl<'a> Context<'a> {
     /// For the file `source`, its errors to go to `diagnostics`.
-    pub(crate) fn new(source: &'a Arc<Source>, diagnostics: &'a mut Diagnostics) -> Self {
+    pub(crate) fn new(source: &'a Arc<SourceText>, diagnostics: &'a mut Diagnostics) -> Self {
         Self { source, diagnostics, beside: Vec::new(), edits: None, meant: Vec::new() }
     }
 
     /// With `edits` laid over the file.
-    pub(crate) fn edited(self, edits: Option<&'a Arc<Source>>) -> Self {
+    pub(crate) fn edited(self, edits: Option<&'a Arc<SourceText>>) -> Self {
         Self { edits, ..self }
     }
 

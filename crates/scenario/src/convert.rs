@@ -35,9 +35,9 @@ use laxity_qos::channel::{Oversize, PacketOverflow, Processing};
 use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::Span;
 use laxity_world::experiment::{
-    Adapter, Admission, Attached, ChannelSpec, ClockKind, Division, Experiment, Fault, FaultSpec, Host,
-    HostPlace, InterfaceSpec, LocalDeadline, MediumSpec, Misses, Network, NodeSpec, Refusal, RunLength,
-    SignallingSpec, SourceSpec, Task, ViaSpec,
+    AdapterSpec, Admission, Attached, ChannelSpec, ClockKind, Division, Experiment, FaultSpec, HostPlace,
+    HostSpec, InterfaceSpec, KindOfFault, LocalDeadline, MediumSpec, MissesEffect, Network, NodeSpec,
+    RefusalEffect, RunLength, SignallingSpec, SourceSpec, Task, ViaSpec,
 };
 use serde_spanned::Spanned;
 
@@ -62,7 +62,7 @@ const MOST_CHANNELS: usize = 10_000;
 struct Surroundings {
     packet: laxity_units::Bytes,
     /// Effect of a refused channel on the run, unless the channel says so itself.
-    refusal: Refusal,
+    refusal: RefusalEffect,
     /// Whether contracts are enforced.
     enforced: bool,
     /// Whether admission analyses the channels.
@@ -199,7 +199,7 @@ pub(crate) fn experiment(
         // A host that is wrong itself has no further errors.
         enforced: host.as_ref().map_or(true, |host| host.subsystem.enforcement),
         analysed: admission.as_ref().is_ok_and(|(admission, _)| admission.formula.is_some()),
-        refusal: admission.as_ref().map_or(Refusal::Fails, |(admission, _)| admission.refusal),
+        refusal: admission.as_ref().map_or(RefusalEffect::Fails, |(admission, _)| admission.refusal),
         beyond: admission.as_ref().is_ok_and(|(admission, _)| admission.reaches_beyond_interval()),
         delayed: topology.iter().flat_map(|topology| &topology.hosts).any(|host| {
             let host = &host.value;
@@ -268,7 +268,7 @@ pub(crate) fn experiment(
         (Err(reported), _) | (_, Err(reported)) => Err(*reported),
     };
     let mut clock = ClockKind::Virtual;
-    let mut misses = Misses::Fail;
+    let mut misses = MissesEffect::Fail;
     let task = match (&fill, run) {
         (Err(reported), None) => Err(*reported),
         (Ok(Some(channel)), None) => Ok(Task::Fill(*channel)),
@@ -304,7 +304,7 @@ pub(crate) fn experiment(
         nodes.iter().flat_map(|node| node.adapters.iter().map(|adapter| (node.host, adapter)))
     {
         let (host, adapter) = (&hosts[host].value, &mut adapters[*adapter]);
-        if let Adapter::Described(description) = &mut adapter.value {
+        if let AdapterSpec::Described(description) = &mut adapter.value {
             crate::adapter::within_reason(cx, description, host.subsystem.packet, &adapter.spans.whole)?;
         }
     }
@@ -379,7 +379,7 @@ fn alike(
         }
         // A host that only receives has no packets to send.
         None if receives => {
-            Ok(Located { value: Adapter::Null(Default::default()), spans: AdapterSpans::of(WHOLE) })
+            Ok(Located { value: AdapterSpec::Null(Default::default()), spans: AdapterSpans::of(WHOLE) })
         }
         None => {
             let help = "add `[adapter]` with its `kind`, or with the `file` of one";
@@ -406,8 +406,8 @@ fn alike(
 }
 
 /// Divides what an adapter's processors take.
-fn sped_up(adapter: &mut Adapter, speedup: f64) {
-    if let Adapter::Described(description) = adapter
+fn sped_up(adapter: &mut AdapterSpec, speedup: f64) {
+    if let AdapterSpec::Described(description) = adapter
         && speedup != 1.0
     {
         **description = description.as_ref().clone().with_speedup(speedup);
@@ -466,7 +466,7 @@ const AHEAD: EarlyPolicy = EarlyPolicy { horizon: Span::from_ms(250), above_best
 /// then last as long as the stall, message by message. No channel that is on time waits longer for
 /// early work (see `promise.rs`). Best effort does, and for a source that sends more than its
 /// contract, for 250 ms of its rate, once.
-fn let_early_frames_pass(host: &mut Host, unsaid: Unsaid, channels: &[ChannelSpec]) {
+fn let_early_frames_pass(host: &mut HostSpec, unsaid: Unsaid, channels: &[ChannelSpec]) {
     if channels.iter().all(|channel| channel.carries.is_none()) {
         return;
     }

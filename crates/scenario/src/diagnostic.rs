@@ -19,12 +19,12 @@ pub const MOST: usize = 20;
 
 /// A text file as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
+pub struct SourceText {
     name: String,
     text: String,
 }
 
-impl Source {
+impl SourceText {
     /// The file called `name` in messages, and its text.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         Self { name: name.into(), text: text.into() }
@@ -71,14 +71,14 @@ impl Source {
 /// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    source: Arc<Source>,
+    source: Arc<SourceText>,
     span: Range<usize>,
     label: String,
 }
 
 impl Place {
     /// The bytes `span` of `source`.
-    pub fn new(source: &Arc<Source>, span: Range<usize>) -> Self {
+    pub fn new(source: &Arc<SourceText>, span: Range<usize>) -> Self {
         Self { source: Arc::clone(source), span, label: String::new() }
     }
 
@@ -89,7 +89,7 @@ impl Place {
     }
 
     /// The file.
-    pub fn source(&self) -> &Arc<Source> {
+    pub fn source(&self) -> &Arc<SourceText> {
         &self.source
     }
 
@@ -272,7 +272,7 @@ pub struct Position {
     pub column: usize,
 }
 
-fn snippet(source: &Source) -> Snippet<'_, annotate_snippets::Annotation<'_>> {
+fn snippet(source: &SourceText) -> Snippet<'_, annotate_snippets::Annotation<'_>> {
     Snippet::source(source.text.as_str()).path(source.name.as_str())
 }
 
@@ -423,7 +423,7 @@ mod tests {
 
     #[test]
     fn places_count_characters_from_one() {
-        let source = Source::new("a.toml", "é = 1\nb = \"ü\" x");
+        let source = SourceText::new("a.toml", "é = 1\nb = \"ü\" x");
         assert_eq!(source.position(0), (1, 1));
         assert_eq!(source.position(3), (1, 3));
         assert_eq!(source.position(source.text().len() - 1), (2, 9));
@@ -432,7 +432,7 @@ mod tests {
 
     #[test]
     fn quoted_text_commands_no_terminal() {
-        let source = Arc::new(Source::new("a.toml", "a = \"\u{1b}[2J\"\n"));
+        let source = Arc::new(SourceText::new("a.toml", "a = \"\u{1b}[2J\"\n"));
         let error = Diagnostic::new(Place::new(&source, 4..9), "bad \u{1b}[2J\u{202e}").help("x\ny");
         assert!(!error.render(false).contains(['\u{1b}', '\u{202e}']), "{error}");
     }
@@ -459,7 +459,7 @@ mod tests {
 
     #[test]
     fn an_error_is_data_as_well() {
-        let source = Arc::new(Source::new("a.toml", "title = 1\nrun = \"é\" # 2\n"));
+        let source = Arc::new(SourceText::new("a.toml", "title = 1\nrun = \"é\" # 2\n"));
         let place = Place::new(&source, 16..20);
         let all = Diagnostics::from(Diagnostic::new(place, "bad").help("worse").note("so"));
         let json = serde_json::to_value(all.findings()).unwrap();

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::context::{Context, Reported, WHOLE};
-use crate::diagnostic::{Diagnostics, Source};
+use crate::diagnostic::{Diagnostics, SourceText};
 use crate::document;
 use crate::leaf::{Bounded, Interval, Share};
 use crate::written::{List, Part, Written};
@@ -69,7 +69,7 @@ impl Distribution {
     }
 
     /// The distribution that `source` is.
-    pub(crate) fn parse(source: &Arc<Source>) -> Result<Distribution, Diagnostics> {
+    pub(crate) fn parse(source: &Arc<SourceText>) -> Result<Distribution, Diagnostics> {
         let document = document::parse(source)?;
         let mut diagnostics = Diagnostics::default();
         let cx = &mut Context::new(source, &mut diagnostics);

@@ -9,11 +9,11 @@ use toml::de::{DeTable, DeValue};
 use super::context::{Context, Reported};
 use super::values::Value;
 use super::written::Part;
-use crate::diagnostic::{Diagnostic, Diagnostics, Place, Source};
+use crate::diagnostic::{Diagnostic, Diagnostics, Place, SourceText};
 use crate::raw::FORMAT;
 
 /// Parses `source`, all syntax errors at once.
-pub(crate) fn parse(source: &Arc<Source>) -> Result<Spanned<DeTable<'_>>, Diagnostics> {
+pub(crate) fn parse(source: &Arc<SourceText>) -> Result<Spanned<DeTable<'_>>, Diagnostics> {
     let (mut table, errors) = DeTable::parse_recoverable(source.text());
     let mut diagnostics = Diagnostics::default();
     for error in errors {
@@ -23,7 +23,7 @@ pub(crate) fn parse(source: &Arc<Source>) -> Result<Spanned<DeTable<'_>>, Diagno
     if diagnostics.is_empty() { Ok(table) } else { Err(diagnostics) }
 }
 
-fn syntax(source: &Arc<Source>, error: &toml::de::Error) -> Diagnostic {
+fn syntax(source: &Arc<SourceText>, error: &toml::de::Error) -> Diagnostic {
     let mut words = error.message().split('\n').map(str::trim).filter(|line| !line.is_empty());
     let reason = words.next().unwrap_or("this is not TOML").to_string();
     let span = error.span().unwrap_or(0..0);
@@ -32,7 +32,7 @@ fn syntax(source: &Arc<Source>, error: &toml::de::Error) -> Diagnostic {
 
 /// Turns what the format has no use for into what it can complain about: dates into texts, and numbers that
 /// no integer or double holds into errors.
-fn plain(source: &Arc<Source>, value: &mut Spanned<DeValue<'_>>, diagnostics: &mut Diagnostics) {
+fn plain(source: &Arc<SourceText>, value: &mut Spanned<DeValue<'_>>, diagnostics: &mut Diagnostics) {
     let span = value.span();
     let mut too_large = || {
         let place = Place::new(source, span.clone());
@@ -54,7 +54,7 @@ fn plain(source: &Arc<Source>, value: &mut Spanned<DeValue<'_>>, diagnostics: &m
     }
 }
 
-fn plain_table(source: &Arc<Source>, table: &mut DeTable<'_>, diagnostics: &mut Diagnostics) {
+fn plain_table(source: &Arc<SourceText>, table: &mut DeTable<'_>, diagnostics: &mut Diagnostics) {
     table.iter_mut().for_each(|(_, value)| plain(source, value, diagnostics));
 }
 
@@ -62,7 +62,7 @@ fn plain_table(source: &Arc<Source>, table: &mut DeTable<'_>, diagnostics: &mut 
 ///
 /// Its keys may have other meanings there, so no other error of the file is reported. A `format`
 /// that is no whole number is left to the reader of that key.
-pub(crate) fn of_this_format(source: &Arc<Source>, document: &DeTable<'_>) -> Result<(), Diagnostics> {
+pub(crate) fn of_this_format(source: &Arc<SourceText>, document: &DeTable<'_>) -> Result<(), Diagnostics> {
     let Some(value) = document.get("format") else { return Ok(()) };
     let DeValue::Integer(number) = value.get_ref() else { return Ok(()) };
     match i64::from_str_radix(number.as_str(), number.radix()) {

@@ -33,7 +33,7 @@ use std::path::PathBuf;
 
 use laxity_admission::Test;
 use laxity_units::Span;
-use laxity_world::experiment::{ClockKind, Division, LocalDeadline, Refusal};
+use laxity_world::experiment::{ClockKind, Division, LocalDeadline, RefusalEffect};
 
 use crate::choice::FormulaWord;
 use crate::raw::{FORMAT, RawAdmission, RawRun, RawScenario};
@@ -43,7 +43,7 @@ pub use shrink::shrink;
 use sketch::{
     Drafted, Drawn, name, one, part, parts, quantity, table, text, that, this, unsaid, whole, word,
 };
-pub use sketch::{Node, Table};
+pub use sketch::{SketchNode, Table};
 use theme::Theme;
 
 /// Packets that a run transmits at most, about.
@@ -65,7 +65,7 @@ pub fn network(n: u64) -> u64 {
 
 /// A drawn scenario.
 #[derive(Debug, Clone)]
-pub struct Scenario {
+pub struct DrawnScenario {
     /// The file.
     pub file: Table,
     /// Whether keys were left as they came, or no channel was given anything to send, so that it
@@ -74,21 +74,21 @@ pub struct Scenario {
 }
 
 /// Scenario `number` of those that `seed` draws.
-pub fn scenario(seed: u64, number: u64) -> Scenario {
+pub fn scenario(seed: u64, number: u64) -> DrawnScenario {
     let mut dice = Dice::new(seed, number);
     let dice = &mut dice;
     let theme = Theme::draw(dice);
     let title = format!("Drawn as number {number} of seed {seed}");
     if number % RECEIVING == RECEIVING - 1 {
         let careless = theme.careless;
-        return Scenario { file: reception::scenario(dice, &theme, title).table, careless };
+        return DrawnScenario { file: reception::scenario(dice, &theme, title).table, careless };
     }
     if number % (2 * RECEIVING) == VIRTUAL {
         let careless = theme.careless;
-        return Scenario { file: via::scenario(dice, &theme, title).table, careless };
+        return DrawnScenario { file: via::scenario(dice, &theme, title).table, careless };
     }
     if number % (2 * RECEIVING) == SIGNALLING {
-        return Scenario { file: signalling::scenario(dice, title).table, careless: false };
+        return DrawnScenario { file: signalling::scenario(dice, title).table, careless: false };
     }
     let channels = channel::channels(dice, &theme);
     let length = length(dice, &theme, &channels);
@@ -129,7 +129,7 @@ pub fn scenario(seed: u64, number: u64) -> Scenario {
         figure: unsaid(),
         tune: unsaid(),
     });
-    Scenario { file: scenario.table, careless: theme.careless || !channels.sends }
+    DrawnScenario { file: scenario.table, careless: theme.careless || !channels.sends }
 }
 
 /// The files that drawn scenarios name, by their paths beside them.
@@ -188,7 +188,7 @@ fn admission(
         test: test,
         local_deadline: local_deadline,
         deadlines: deadlines,
-        refusal: dice.any::<Refusal>(0.2),
+        refusal: dice.any::<RefusalEffect>(0.2),
         fill: fill.map_or_else(unsaid, name),
     });
     part(admission)

@@ -15,7 +15,7 @@ use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::beneath::moved_value;
-use crate::diagnostic::{Diagnostic, Diagnostics, Place, Source};
+use crate::diagnostic::{Diagnostic, Diagnostics, Place, SourceText};
 use crate::document;
 use crate::files::LARGEST;
 use crate::sweep::Change;
@@ -50,7 +50,7 @@ pub(crate) const EDITS_AT: usize = LARGEST as usize;
 /// Edits as a text with places.
 #[derive(Debug)]
 pub(crate) struct Laid {
-    source: Arc<Source>,
+    source: Arc<SourceText>,
     /// How many bytes of the text are axes.
     sweep: usize,
     /// Key and value of each change.
@@ -79,7 +79,7 @@ impl Laid {
             changes.push((key_at, text.len()..text.len() + value.len()));
             text += &format!("{value}\n");
         }
-        let source = Arc::new(Source::new("settings", text));
+        let source = Arc::new(SourceText::new("settings", text));
         if source.text().len() as u64 >= LARGEST {
             let reason = format!("the settings are larger than {} MiB", LARGEST >> 20);
             return Err(Diagnostic::of_file("settings", reason).into());
@@ -93,7 +93,7 @@ impl Laid {
                 diagnostics.push(Diagnostic::new(place, "this is not a value").help(help));
             }
         }
-        let axes = Arc::new(Source::new("settings", &laid.source.text()[..sweep]));
+        let axes = Arc::new(SourceText::new("settings", &laid.source.text()[..sweep]));
         let table = document::parse(&axes)?;
         if let Some((key, _)) = table.get_ref().iter().find(|(key, _)| key.get_ref() != "sweep") {
             let place = Place::new(&laid.source, key.span());
@@ -104,7 +104,7 @@ impl Laid {
     }
 
     /// The text, for messages.
-    pub(crate) fn source(&self) -> &Arc<Source> {
+    pub(crate) fn source(&self) -> &Arc<SourceText> {
         &self.source
     }
 

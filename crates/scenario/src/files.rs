@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Place, Source};
+use crate::diagnostic::{Diagnostic, Diagnostics, Place, SourceText};
 
 /// The largest scenario or profile: 16 MiB, room for ten thousand nodes and as many channels, each
 /// described by itself.
@@ -79,7 +79,7 @@ pub(crate) fn refusal(error: &io::Error) -> String {
 ///
 /// # Errors
 /// The file cannot be read, is larger than [`LARGEST`], or is no text.
-pub fn read_text(files: &dyn Files, path: &Path, what: &str) -> Result<Arc<Source>, Diagnostics> {
+pub fn read_text(files: &dyn Files, path: &Path, what: &str) -> Result<Arc<SourceText>, Diagnostics> {
     let name = path.display().to_string();
     let opened = files.open(path).map_err(|error| {
         let diagnostic = Diagnostic::of_file(&name, refusal(&error));
@@ -111,21 +111,21 @@ pub fn read_text(files: &dyn Files, path: &Path, what: &str) -> Result<Arc<Sourc
 }
 
 /// `bytes` as UTF-8, with or without a byte order mark.
-pub(crate) fn decode(name: String, bytes: &[u8]) -> Result<Arc<Source>, Diagnostics> {
+pub(crate) fn decode(name: String, bytes: &[u8]) -> Result<Arc<SourceText>, Diagnostics> {
     const AS_UTF8: &str = "save the file as UTF-8";
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         return Err(Diagnostic::of_file(name, "the text is in UTF-16").help(AS_UTF8).into());
     }
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(Arc::new(Source::new(name, text))),
+        Ok(text) => Ok(Arc::new(SourceText::new(name, text))),
         Err(error) => {
             let at = error.valid_up_to();
             let bad = bytes.get(at).copied().unwrap_or_default();
             let line = bytes[at..].iter().position(|b| *b == b'\n').map_or(bytes.len(), |end| at + end);
             // The text up to the end of that line, the bad bytes as replacement characters.
             let lossy = String::from_utf8_lossy(&bytes[..line]).into_owned();
-            let source = Arc::new(Source::new(name, lossy));
+            let source = Arc::new(SourceText::new(name, lossy));
             let place = Place::new(&source, at..at + char::REPLACEMENT_CHARACTER.len_utf8());
             Err(Diagnostic::new(place, format!("the byte {bad:#04x} is not UTF-8")).help(AS_UTF8).into())
         }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use laxity_world::metric::{Metric, Owner, metrics};
+use laxity_world::metric::{Metric, MetricOwner, metrics};
 use laxity_world::results::{Axis, Origin, Run};
 use laxity_world::{causes, figures};
 use serde_spanned::Spanned;
@@ -318,7 +318,7 @@ pub(crate) fn check_channels(
     have: &[String],
 ) -> Result<(), Reported> {
     let mut outcome = Ok(());
-    for (spec, channels) in figures.iter().filter(|(spec, _)| spec.y.owner() == Owner::Channel) {
+    for (spec, channels) in figures.iter().filter(|(spec, _)| spec.y.owner() == MetricOwner::Channel) {
         debug_assert_eq!(spec.channels.len(), channels.len());
         outcome = check_named(cx, channels.iter(), have).and(outcome);
     }

@@ -9,14 +9,14 @@ use std::sync::{Arc, OnceLock};
 
 use laxity_model::source::SourceError;
 use laxity_model::source::mpeg::{Film, FilmParameters};
-use laxity_model::source::trace::{self, Limits, Position, Trace};
+use laxity_model::source::trace::{self, Trace, TraceLimits, TracePosition};
 use sha2::{Digest, Sha256};
 
 use super::adapter_file::{self, AdapterFile};
 use super::context::{Context, Reported};
 use super::distribution::{self, Distribution};
 use super::files::{Files, refusal};
-use crate::diagnostic::{Diagnostic, Diagnostics, Place, Source, list, shown};
+use crate::diagnostic::{Diagnostic, Diagnostics, Place, SourceText, list, shown};
 use crate::profile::{self, Profile};
 
 /// Files read so far, by the name in the scenario; of files that could not be read, the reason.
@@ -42,7 +42,7 @@ struct Kind<T: 'static> {
     word: &'static str,
     /// The built-in files, by name.
     built_in: &'static [(&'static str, &'static str)],
-    parse: fn(&Arc<Source>) -> Result<T, Diagnostics>,
+    parse: fn(&Arc<SourceText>) -> Result<T, Diagnostics>,
 }
 
 const PROFILES: Kind<Profile> =
@@ -52,13 +52,13 @@ const PROFILES: Kind<Profile> =
 #[derive(Debug)]
 struct ReadAdapter {
     file: Arc<AdapterFile>,
-    text: Arc<Source>,
+    text: Arc<SourceText>,
 }
 
 const ADAPTERS: Kind<ReadAdapter> =
     Kind { article: "an", word: "adapter", built_in: &adapter_file::BUILT_IN, parse: read_adapter };
 
-fn read_adapter(text: &Arc<Source>) -> Result<ReadAdapter, Diagnostics> {
+fn read_adapter(text: &Arc<SourceText>) -> Result<ReadAdapter, Diagnostics> {
     Ok(ReadAdapter { file: Arc::new(AdapterFile::parse(text)?), text: Arc::clone(text) })
 }
 
@@ -126,7 +126,7 @@ impl<'a> Library<'a> {
         cx: &Context<'_>,
         name: &str,
         span: &Range<usize>,
-    ) -> Option<Arc<Source>> {
+    ) -> Option<Arc<SourceText>> {
         self.find_adapter(cx, name, span);
         self.shelf.adapters[name].as_ref().ok().map(|read| Arc::clone(&read.text))
     }
@@ -177,7 +177,7 @@ impl<'a> Library<'a> {
         name: &str,
         span: &Range<usize>,
         kind: &Kind<T>,
-    ) -> Result<Arc<Source>, (Diagnostics, bool)> {
+    ) -> Result<Arc<SourceText>, (Diagnostics, bool)> {
         let Kind { article, word, built_in, .. } = kind;
         let read = |path: &Path| {
             let source = super::files::read_text(self.files, path, &format!("{article} {word}"));
@@ -208,7 +208,7 @@ impl<'a> Library<'a> {
             }
         }
         if let Some((_, text)) = built_in.iter().find(|(built_in, _)| *built_in == name) {
-            return Ok(Source::built_in(word, name, text));
+            return Ok(SourceText::built_in(word, name, text));
         }
         let beside = self.directory.join(&file);
         let reason = format!("there is no {word} `{}`", shown(name));
@@ -300,14 +300,14 @@ impl<'a> Library<'a> {
             |error: io::Error| (String::new(), refusal(&error), "valid is the path of a trace".into());
         let opened = self.files.open(path).map_err(whole)?;
         let mut hashed =
-            Hashed { bytes: opened.bytes.take(Limits::DEFAULT.bytes + 1), digest: Sha256::new() };
+            Hashed { bytes: opened.bytes.take(TraceLimits::DEFAULT.bytes + 1), digest: Sha256::new() };
         let name = path.display().to_string();
         let trace =
-            trace::parse(&name, &mut BufReader::new(&mut hashed), Limits::DEFAULT).map_err(|error| {
+            trace::parse(&name, &mut BufReader::new(&mut hashed), TraceLimits::DEFAULT).map_err(|error| {
                 let at = match error.at() {
-                    Position::Whole => String::new(),
-                    Position::Text { line, column } => format!(":{line}:{column}"),
-                    Position::Byte(byte) => format!(", byte {byte},"),
+                    TracePosition::Whole => String::new(),
+                    TracePosition::Text { line, column } => format!(":{line}:{column}"),
+                    TracePosition::Byte(byte) => format!(", byte {byte},"),
                 };
                 (at, error.reason().to_string(), format!("valid is {}", error.valid()))
             })?;

@@ -38,7 +38,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::context::{Context, Reported, WHOLE};
-use crate::diagnostic::{Diagnostics, Source};
+use crate::diagnostic::{Diagnostics, SourceText};
 use crate::document;
 use crate::files::{Files, read_text};
 use crate::leaf::{Bounded, Cost as CostBounds, PerByte, Size};
@@ -192,7 +192,7 @@ impl Profile {
     }
 
     /// The profile that `source` is; its name is the file's stem.
-    pub(crate) fn parse(source: &Arc<Source>) -> Result<Profile, Diagnostics> {
+    pub(crate) fn parse(source: &Arc<SourceText>) -> Result<Profile, Diagnostics> {
         let document = document::parse(source)?;
         let mut diagnostics = Diagnostics::default();
         let cx = &mut Context::new(source, &mut diagnostics);
@@ -365,7 +365,7 @@ mod tests {
             let value = if name == "packet" { packet } else { "value = \"1 us\"" };
             text += &format!("[{name}]\n{value}\nsource = \"measured\"\n");
         }
-        Profile::parse(&Arc::new(Source::new("here.toml".to_string(), text)))
+        Profile::parse(&Arc::new(SourceText::new("here.toml".to_string(), text)))
     }
 
     #[test]
@@ -391,7 +391,7 @@ mod tests {
     fn the_built_in_profiles_are_valid_and_say_what_the_papers_say() {
         let read = |name: &str| {
             let (_, text) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name).unwrap();
-            Profile::parse(&Source::built_in("profile", name, text))
+            Profile::parse(&SourceText::built_in("profile", name, text))
                 .unwrap_or_else(|errors| panic!("{errors}"))
         };
         let us = Span::from_us;

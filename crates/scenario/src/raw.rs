@@ -22,7 +22,7 @@ use laxity_admission::Test;
 use laxity_model::host::Applications;
 use laxity_qos::channel::{Block, LinkParadigm, Order, Oversize, Processing};
 use laxity_qos::discipline::EarlyPolicy;
-use laxity_world::experiment::{ClockKind, Division, LocalDeadline, Misses, Refusal};
+use laxity_world::experiment::{ClockKind, Division, LocalDeadline, MissesEffect, RefusalEffect};
 use laxity_world::results::Origin;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -328,7 +328,7 @@ pub(crate) struct RawAdmission {
     pub(crate) deadlines: Option<Written<Division>>,
     /// Effect of a refused channel on the run, for channels without a `refusal` of their own.
     /// Default `fails`.
-    pub(crate) refusal: Option<Written<Refusal>>,
+    pub(crate) refusal: Option<Written<RefusalEffect>>,
     /// A real-time channel, of which copies are admitted until one is refused. They are counted in
     /// the figure `admitted`; no simulation runs, and `run` has no effect.
     pub(crate) fill: Option<Written<Name>>,
@@ -342,7 +342,7 @@ pub(crate) struct RawRun {
     pub(crate) clock: Option<Written<ClockKind>>,
     /// The effect of missed deadlines on the exit code, for channels that do not say it themselves.
     /// Default `fail`.
-    pub(crate) misses: Option<Written<Misses>>,
+    pub(crate) misses: Option<Written<MissesEffect>>,
     /// End of the run: a number of transmitted packets. Either this or `time`.
     pub(crate) packets: Option<Written<Whole<1, 1_000_000_000_000>>>,
     /// End of the run: a virtual time. Either this or `packets`.

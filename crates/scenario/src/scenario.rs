@@ -12,7 +12,7 @@ use laxity_world::results::{Axis, Run};
 
 use crate::claim::{Claim, Scripts, Unread};
 use crate::context::{Context, Reported, WHOLE};
-use crate::diagnostic::{Diagnostic, Diagnostics, Source};
+use crate::diagnostic::{Diagnostic, Diagnostics, SourceText};
 use crate::edits::{Edits, Laid};
 use crate::figure::FigureSpec;
 use crate::files::{self, Disk, Files};
@@ -46,7 +46,7 @@ pub struct Scenario {
     pub hash: String,
     path: PathBuf,
     laid: Laid,
-    source: Arc<Source>,
+    source: Arc<SourceText>,
     shelf: Shelf,
 }
 

@@ -13,7 +13,7 @@ use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::adapter_file::AdapterFile;
-use crate::diagnostic::{Diagnostic, Diagnostics, Source, shown};
+use crate::diagnostic::{Diagnostic, Diagnostics, SourceText, shown};
 use crate::document;
 use crate::files::{Files, read_text, refusal};
 use crate::raw::RawAdapterFile;
@@ -29,13 +29,13 @@ pub(crate) struct Trial {
     /// The file beside which what the scenario names is looked for.
     pub(crate) path: PathBuf,
     /// The scenario, with the description as its adapter.
-    pub(crate) source: Arc<Source>,
+    pub(crate) source: Arc<SourceText>,
 }
 
 /// The trial of the description at `path` of `files`, if `source`, which was read there, is one and
 /// no scenario.
 pub(crate) fn of(
-    source: &Arc<Source>,
+    source: &Arc<SourceText>,
     document: &DeTable<'_>,
     path: &Path,
     files: &dyn Files,
@@ -54,7 +54,7 @@ pub(crate) fn of(
     let (path, trial, file) = match files.open(&own) {
         Ok(_) => (own.clone(), read_text(files, &own, "a scenario")?, format!("../{file}")),
         Err(missing) if matches!(missing.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            let default = Source::new("adapters/trials/default.toml (built in)", DEFAULT);
+            let default = SourceText::new("adapters/trials/default.toml (built in)", DEFAULT);
             (path.to_path_buf(), Arc::new(default), file.to_string())
         }
         Err(other) => {
@@ -74,7 +74,7 @@ pub(crate) fn of(
     };
     let mut text = trial.text().to_string();
     text.replace_range(place, &quoted(&file));
-    Ok(Some(Trial { of: title, path, source: Arc::new(Source::new(trial.name(), text)) }))
+    Ok(Some(Trial { of: title, path, source: Arc::new(SourceText::new(trial.name(), text)) }))
 }
 
 /// Whether it has a described `[adapter]`, and only keys of an adapter file.

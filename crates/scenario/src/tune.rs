@@ -10,7 +10,7 @@
 use std::ops::Range;
 
 use laxity_units::{Bytes, Rate, Span};
-use laxity_world::metric::{Kind, Metric, Owner};
+use laxity_world::metric::{Kind, Metric, MetricOwner};
 use laxity_world::results::Axis;
 use serde_spanned::Spanned;
 
@@ -84,7 +84,7 @@ pub(crate) fn tune(
     let exhaustive = cx.optional(exhaustive);
     let (over, (metric, more), channels) = (over?, goal?, channels?);
     let texts = channels.iter().map(|name| name.get_ref().clone()).collect();
-    if metric.owner() == Owner::Channel {
+    if metric.owner() == MetricOwner::Channel {
         named.extend(channels);
     }
     let goal = Wanted { metric, channels: texts };
@@ -187,7 +187,7 @@ fn need(cx: &mut Context<'_>, part: Part<RawNeed>, named: &mut Named) -> Result<
     };
     let value = bound_of(cx, &bound, &metric)?;
     let texts = channels.iter().map(|name| name.get_ref().clone()).collect();
-    if metric.owner() == Owner::Channel {
+    if metric.owner() == MetricOwner::Channel {
         named.extend(channels);
     }
     Ok(Need { wanted: Wanted { metric, channels: texts }, bound: value, at_most })

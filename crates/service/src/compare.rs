@@ -3,7 +3,7 @@
 use laxity_client::{NodeStatus, Row};
 use laxity_units::Span;
 
-use crate::network::{Channel, Network};
+use crate::network::{NetworkChannel, NodeNetwork};
 use crate::predict::Predicted;
 use crate::serve::shown;
 
@@ -20,7 +20,7 @@ pub struct Measured {
 
 /// The judgement of a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ComparedVerdict {
     /// No message is later than the bound, simulated or measured.
     Within,
     /// Messages are late by no more than the longest stop of each node on the route: name and stop.
@@ -37,20 +37,20 @@ pub enum Verdict {
 
 /// Judges each channel of the network by its prediction and the states of its nodes.
 pub fn compare(
-    network: &Network,
+    network: &NodeNetwork,
     predicted: &[Predicted],
     states: &[NodeStatus],
-) -> Vec<(Option<Measured>, Verdict)> {
+) -> Vec<(Option<Measured>, ComparedVerdict)> {
     let each = network.channels.iter().zip(predicted);
     each.map(|(channel, predicted)| judge(network, channel, predicted, states)).collect()
 }
 
 fn judge(
-    network: &Network,
-    channel: &Channel,
+    network: &NodeNetwork,
+    channel: &NetworkChannel,
     predicted: &Predicted,
     states: &[NodeStatus],
-) -> (Option<Measured>, Verdict) {
+) -> (Option<Measured>, ComparedVerdict) {
     let from = network.node(&channel.from).map(|node| node.id);
     let is_it = |row: &&Row| {
         row.direction.is_destination() && row.name == channel.name && Some(row.channel.node) == from
@@ -66,12 +66,12 @@ fn judge(
     let of_file = shown(&channel.contract());
     let another = rows.iter().map(|row| row.contract).find(|contract| *contract != of_file);
     let verdict = match measured {
-        _ if predicted.delivered.1 > 0 => Verdict::Bug,
-        None if predicted.refused.is_some() => Verdict::Refused,
-        None => Verdict::Unmeasured,
+        _ if predicted.delivered.1 > 0 => ComparedVerdict::Bug,
+        None if predicted.refused.is_some() => ComparedVerdict::Refused,
+        None => ComparedVerdict::Unmeasured,
         Some(measured) => match another {
-            Some(contract) => Verdict::Another(contract),
-            None if late(measured.worst).is_zero() => Verdict::Within,
+            Some(contract) => ComparedVerdict::Another(contract),
+            None if late(measured.worst).is_zero() => ComparedVerdict::Within,
             None => explained(late(measured.worst), predicted, states),
         },
     };
@@ -79,7 +79,7 @@ fn judge(
 }
 
 /// Whether stops of the nodes on the route explain that a message is `late`.
-fn explained(late: Span, predicted: &Predicted, states: &[NodeStatus]) -> Verdict {
+fn explained(late: Span, predicted: &Predicted, states: &[NodeStatus]) -> ComparedVerdict {
     let on_route: Vec<&NodeStatus> =
         states.iter().filter(|state| predicted.route.contains(&state.name)).collect();
     let without_stop = ["late_unexplained", "late_by_overruns"];
@@ -92,7 +92,7 @@ fn explained(late: Span, predicted: &Predicted, states: &[NodeStatus]) -> Verdic
         .filter(|(_, stop)| !stop.is_zero())
         .collect();
     let all = stops.iter().map(|(_, stop)| *stop).fold(Span::ZERO, Span::saturating_add);
-    if unexplained == 0 && late <= all { Verdict::Stopped(stops) } else { Verdict::Bug }
+    if unexplained == 0 && late <= all { ComparedVerdict::Stopped(stops) } else { ComparedVerdict::Bug }
 }
 
 #[cfg(test)]
@@ -148,15 +148,15 @@ mod tests {
         let network = row(FILM).unwrap();
         let predicted = predict(&network).unwrap();
         let verdict = |states: &[NodeStatus]| compare(&network, &predicted, states)[0].1.clone();
-        assert_eq!(verdict(&[state("n1", Some(9), &[])]), Verdict::Unmeasured, "it ends at n3");
-        assert_eq!(verdict(&[state("n3", Some(40), &[])]), Verdict::Within);
-        assert_eq!(verdict(&[state("n3", Some(41), &[])]), Verdict::Bug);
+        assert_eq!(verdict(&[state("n1", Some(9), &[])]), ComparedVerdict::Unmeasured, "it ends at n3");
+        assert_eq!(verdict(&[state("n3", Some(40), &[])]), ComparedVerdict::Within);
+        assert_eq!(verdict(&[state("n3", Some(41), &[])]), ComparedVerdict::Bug);
         let stopped = state("n2", None, &[("stall_longest_us", 1000)]);
         let stops = vec![("n2".to_owned(), Span::from_ms(1))];
-        assert_eq!(verdict(&[state("n3", Some(41), &[]), stopped.clone()]), Verdict::Stopped(stops));
-        assert_eq!(verdict(&[state("n3", Some(42), &[]), stopped.clone()]), Verdict::Bug);
+        assert_eq!(verdict(&[state("n3", Some(41), &[]), stopped.clone()]), ComparedVerdict::Stopped(stops));
+        assert_eq!(verdict(&[state("n3", Some(42), &[]), stopped.clone()]), ComparedVerdict::Bug);
         let late = state("n3", Some(41), &[("late_unexplained", 1)]);
-        assert_eq!(verdict(&[late, stopped]), Verdict::Bug);
+        assert_eq!(verdict(&[late, stopped]), ComparedVerdict::Bug);
         for change in [
             |contract: &mut laxity_client::Contract| contract.deadline_ns = 20_000_000,
             |contract: &mut laxity_client::Contract| contract.interval_ns += 1,
@@ -166,10 +166,10 @@ mod tests {
             let mut another = state("n3", Some(9), &[]);
             change(&mut another.rows[0].contract);
             let asked = another.rows[0].contract;
-            assert_eq!(verdict(&[another]), Verdict::Another(asked));
+            assert_eq!(verdict(&[another]), ComparedVerdict::Another(asked));
         }
         let refused = row(&FILM.replace("40 ms", "1 ms")).unwrap();
         let predicted = predict(&refused).unwrap();
-        assert_eq!(compare(&refused, &predicted, &[])[0], (None, Verdict::Refused));
+        assert_eq!(compare(&refused, &predicted, &[])[0], (None, ComparedVerdict::Refused));
     }
 }

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use laxity_clock::{Drift, Tolerance};
-use laxity_node::{LinkConfig, NodeConfig};
+use laxity_node::{NodeConfig, NodeLinkConfig};
 use laxity_signalling::codec;
 use laxity_signalling::identity::{Epoch, NodeId};
 use laxity_signalling::settings::Settings;
@@ -14,7 +14,7 @@ use laxity_transport::HEADER_LEN;
 use laxity_units::{ByteTime, Bytes, Span};
 
 use crate::etcd::Endpoint;
-use crate::node_file::{Host, Link, NodeFile, Off, Security, has_list};
+use crate::node_file::{HostFile, LinkFile, NodeFile, Off, Security, has_list};
 use crate::owners::{Owners, quotas};
 use crate::{seal, shaper};
 
@@ -151,7 +151,7 @@ impl NodeFile {
     }
 
     /// The spacing of signalling messages.
-    fn signalling(&self, links: &BTreeMap<NodeId, LinkConfig>) -> Span {
+    fn signalling(&self, links: &BTreeMap<NodeId, NodeLinkConfig>) -> Span {
         let longest = links.values().map(|link| link.transmission(codec::LONGEST + HEADER_LEN)).max();
         let share = longest.unwrap_or_default().saturating_mul(32).max(SHORTEST_SIGNALLING);
         self.signalling.unwrap_or(share)
@@ -161,7 +161,7 @@ impl NodeFile {
     pub fn node(&self, epoch: Epoch) -> NodeConfig {
         let sealed = matches!(self.security, Security::Keys(_));
         let lease = self.lease;
-        let links: BTreeMap<NodeId, LinkConfig> =
+        let links: BTreeMap<NodeId, NodeLinkConfig> =
             self.links.iter().map(|link| (NodeId(link.peer_id), link.node(&self.host, sealed))).collect();
         let signalling = self.signalling(&links);
         let part = |n| lease.scale_floor(1, n);
@@ -197,18 +197,18 @@ impl NodeFile {
     }
 }
 
-impl Link {
+impl LinkFile {
     /// Bytes of UDP and IP around a packet, and of its seal.
     fn around_ip(&self) -> u32 {
         let ip = if matches!(self.local.ip(), IpAddr::V4(_)) { 20 } else { 40 };
         8 + ip + seal::AROUND as u32
     }
 
-    fn node(&self, host: &Host, sealed: bool) -> LinkConfig {
+    fn node(&self, host: &HostFile, sealed: bool) -> NodeLinkConfig {
         let absent = if sealed { 0 } else { seal::AROUND as u32 };
         let blocking = Bytes::new(shaper::blocking(self.mtu.saturating_add(ETHERNET)).into());
         let others = self.line.map_or(Span::ZERO, |line| ByteTime::at(line).time(blocking));
-        LinkConfig {
+        NodeLinkConfig {
             per_byte: ByteTime::at(self.rate),
             way: self.propagation,
             hosts: host.delay.saturating_add(others),

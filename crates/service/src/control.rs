@@ -10,17 +10,17 @@ use std::rc::Rc;
 use laxity_client::bell::Bell;
 use laxity_client::protocol::FromDaemon;
 use laxity_client::socket::Peer;
-use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Owner, Port, Program};
+use laxity_signalling::identity::{Epoch, GlobalChannelId, NodeId, Owner, Port, Program};
 use laxity_units::Time;
 use rtrb::{Consumer, Producer};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
 use crate::crossing::Crossing;
-use crate::directory::{Directory, Record};
+use crate::directory::{Directory, NodeRecord};
 use crate::exchange::{FromEngine, Outcome, RequestId, ToEngine};
 use crate::names::Names;
-use crate::node_file::Clocks;
+use crate::node_file::ClockUse;
 use crate::owners::Owners;
 use crate::pulse::{Pulse, Reading};
 use crate::seal::MATERIAL;
@@ -50,7 +50,7 @@ pub(crate) struct Control {
     /// Names that are not in records.
     names: Option<Rc<Names>>,
     /// The use of the clocks of neighbours.
-    clocks: Clocks,
+    clocks: ClockUse,
     pub(crate) state: RefCell<State>,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct Description {
     /// The store of names, if records do not have them.
     pub(crate) names: Option<Rc<Names>>,
     /// The use of the clocks of neighbours.
-    pub(crate) clocks: Clocks,
+    pub(crate) clocks: ClockUse,
 }
 
 impl Control {
@@ -303,7 +303,7 @@ impl Control {
 
     /// The clock of a neighbour was compared, or is not known any more (`None`).
     pub(crate) fn compared(&self, peer: NodeId, pulse: Option<&RefCell<Pulse>>) {
-        if self.clocks == Clocks::Links {
+        if self.clocks == ClockUse::Links {
             let now = self.now();
             let reading = pulse.and_then(|pulse| pulse.borrow_mut().read(now));
             let crossing = reading.and_then(|reading| Crossing::new(now, reading));
@@ -322,7 +322,7 @@ impl Control {
     }
 
     /// A record from a neighbour.
-    pub(crate) fn heard(&self, from: NodeId, record: Record) {
+    pub(crate) fn heard(&self, from: NodeId, record: NodeRecord) {
         let changed = self.state.borrow_mut().directory.handle(self.clock.now(), from, record);
         self.spread(changed);
     }
@@ -385,7 +385,7 @@ impl Control {
                 let _ = tell.send(datagram);
             }
         };
-        let shown = |channel: ChannelId| crate::exchange::name(channel);
+        let shown = |channel: GlobalChannelId| crate::exchange::name(channel);
         match answer {
             FromEngine::Outcome(number, outcome) => {
                 let request = self.state.borrow_mut().requests.remove(&number);

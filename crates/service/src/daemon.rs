@@ -9,8 +9,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use laxity_client::bell::Bell;
-use laxity_client::socket::Socket;
-use laxity_machine::place::{Placement, keep_awake, spawn_on};
+use laxity_client::socket::ProgramSocket;
+use laxity_machine::place::{ThreadPlacement, keep_awake, spawn_on};
 use laxity_signalling::identity::{Epoch, NodeId};
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::mman::{MlockAllFlags, mlockall};
@@ -24,7 +24,7 @@ use crate::exchange::ToEngine;
 use crate::identity::Identity;
 use crate::journal::Journal;
 use crate::names::Names;
-use crate::node_file::{Clocks, NamesFile, NodeFile, Security};
+use crate::node_file::{ClockUse, NamesFile, NodeFile, Security};
 use crate::notify::{State, notify};
 use crate::policer::Policer;
 use crate::reload::Running;
@@ -66,7 +66,7 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
             policers.push(Policer::install(interface, link, rate)?);
         }
         let wire = Wire::open(link, config.links[&NodeId(link.peer_id)], sealed);
-        let stamps = file.clocks == Clocks::Links;
+        let stamps = file.clocks == ClockUse::Links;
         let wire = wire.map(|wire| wire.with_stamps(stamps));
         wires.push(wire.map_err(|why| format!("the link to `{}`, {}: {why}", link.peer, link.local))?);
     }
@@ -100,7 +100,7 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
     // Pages that are swapped out would be stops of our own making.
     let _ = mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE);
     let fifo = (file.host.priority > 0).then_some(file.host.priority);
-    let placement = Placement { core: file.host.core, fifo };
+    let placement = ThreadPlacement { core: file.host.core, fifo };
     let thread = spawn_on(placement, "laxity-engine", move || engine.run()).map_err(|why| why.to_string())?;
     // Held until the daemon ends.
     let awake = file.host.awake.then(keep_awake);
@@ -175,19 +175,19 @@ async fn hear(
     control.hear(answers, bell).await.map_err(|why| format!("the engine cannot be heard: {why}"))
 }
 
-async fn accept(control: Rc<Control>, socket: Socket) -> Result<(), String> {
+async fn accept(control: Rc<Control>, socket: ProgramSocket) -> Result<(), String> {
     programs::accept(control, socket).await.map_err(|why| format!("no programs: {why}"))
 }
 
 /// The socket of programs. A file of a daemon that is dead is replaced.
-fn own_socket(file: &NodeFile) -> Result<(Socket, PathBuf), String> {
+fn own_socket(file: &NodeFile) -> Result<(ProgramSocket, PathBuf), String> {
     let path = file.socket();
     let wrong = |why: io::Error| format!("{}: {why}", path.display());
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory).map_err(wrong)?;
     }
     laxity_machine::socket::remove_dead(&path).map_err(wrong)?;
-    let socket = Socket::listen(&path).map_err(wrong)?;
+    let socket = ProgramSocket::listen(&path).map_err(wrong)?;
     // The kernel names the user of each program, and quotas limit it.
     let all = std::os::unix::fs::PermissionsExt::from_mode(0o666);
     fs::set_permissions(&path, all).map_err(wrong)?;

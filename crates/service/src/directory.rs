@@ -25,7 +25,7 @@ const MOST_ENTRIES: usize = 4096;
 
 /// The description that a node floods of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct NodeRecord {
     /// The node.
     pub node: u32,
     /// Its life.
@@ -43,22 +43,22 @@ pub struct Record {
 /// The records of a network, as one node has them.
 #[derive(Debug)]
 pub struct Directory {
-    own: Record,
+    own: NodeRecord,
     /// The names of this node are kept elsewhere.
     elsewhere: bool,
     /// The programs of the receivers here.
     programs: BTreeMap<Port, Program>,
-    records: BTreeMap<NodeId, (Record, Time)>,
+    records: BTreeMap<NodeId, (NodeRecord, Time)>,
     /// When the own record is sent next.
     due: Time,
     /// Records to send, each to all neighbours but one.
-    out: Vec<(Record, Option<NodeId>)>,
+    out: Vec<(NodeRecord, Option<NodeId>)>,
 }
 
 impl Directory {
     /// The directory of a node without neighbours.
     pub fn new(node: NodeId, epoch: Epoch, name: &str) -> Self {
-        let own = Record {
+        let own = NodeRecord {
             node: node.0,
             epoch: epoch.0,
             number: 0,
@@ -77,13 +77,13 @@ impl Directory {
     }
 
     /// The record of this node, as others get it.
-    fn shown(&self) -> Record {
+    fn shown(&self) -> NodeRecord {
         let names = if self.elsewhere { Vec::new() } else { self.own.names.clone() };
-        Record { names, name: self.own.name.clone(), neighbours: self.own.neighbours.clone(), ..self.own }
+        NodeRecord { names, name: self.own.name.clone(), neighbours: self.own.neighbours.clone(), ..self.own }
     }
 
     /// A session with a neighbour is up, or down (`None`). A new neighbour gets all records.
-    pub fn set_neighbour(&mut self, now: Time, neighbour: NodeId, rate: Option<u64>) -> Vec<Record> {
+    pub fn set_neighbour(&mut self, now: Time, neighbour: NodeId, rate: Option<u64>) -> Vec<NodeRecord> {
         self.own.neighbours.retain(|(node, _)| *node != neighbour.0);
         self.own.neighbours.extend(rate.map(|rate| (neighbour.0, rate)));
         self.own.neighbours.sort_unstable();
@@ -119,14 +119,14 @@ impl Directory {
     }
 
     /// Handles a record from `from`. Whether something changed.
-    pub fn handle(&mut self, now: Time, from: NodeId, record: Record) -> bool {
+    pub fn handle(&mut self, now: Time, from: NodeId, record: NodeRecord) -> bool {
         let node = NodeId(record.node);
         let entries = record.names.len() + record.neighbours.len();
         if node.0 == self.own.node || entries > MOST_ENTRIES {
             return false;
         }
         let until = now.saturating_add(LEASE);
-        let age = |record: &Record| (record.epoch, record.number);
+        let age = |record: &NodeRecord| (record.epoch, record.number);
         let full = self.records.len() >= MOST_NODES;
         match self.records.get_mut(&node) {
             Some((known, _)) if age(known) >= age(&record) => return false,
@@ -159,7 +159,7 @@ impl Directory {
     }
 
     /// The records to send, each to all neighbours but the one named.
-    pub fn poll_transmit(&mut self) -> Vec<(Record, Option<NodeId>)> {
+    pub fn poll_transmit(&mut self) -> Vec<(NodeRecord, Option<NodeId>)> {
         std::mem::take(&mut self.out)
     }
 
@@ -169,7 +169,7 @@ impl Directory {
         self.out.push((self.shown(), None));
     }
 
-    fn all(&self) -> impl Iterator<Item = &Record> {
+    fn all(&self) -> impl Iterator<Item = &NodeRecord> {
         std::iter::once(&self.own).chain(self.records.values().map(|(record, _)| record))
     }
 
@@ -206,7 +206,7 @@ impl Directory {
 
     /// All receivers: name and name of the node.
     pub fn names(&self) -> Vec<(String, String)> {
-        let of = |record: &Record| {
+        let of = |record: &NodeRecord| {
             let node = record.name.clone();
             record.names.iter().map(move |(name, _)| (name.clone(), node.clone())).collect::<Vec<_>>()
         };
@@ -363,7 +363,7 @@ mod tests {
     #[test]
     fn a_record_of_a_former_life_is_not_heeded() {
         let mut directory = Directory::new(NodeId(1), Epoch(1), "a");
-        let record = |epoch, number, names: &[(&str, u32)]| Record {
+        let record = |epoch, number, names: &[(&str, u32)]| NodeRecord {
             node: 2,
             epoch,
             number,

@@ -11,8 +11,8 @@ use std::os::fd::AsFd;
 
 use laxity_client::bell::{Bell, arm_all};
 use laxity_node::{Node, NodeConfig, NotANode};
-use laxity_signalling::identity::{ChannelId, NodeId, Port, Program};
-use laxity_transport::Header;
+use laxity_signalling::identity::{GlobalChannelId, NodeId, Port, Program};
+use laxity_transport::TransportHeader;
 use laxity_units::{Span, Time};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
@@ -64,9 +64,9 @@ pub(crate) struct Engine {
     pub(crate) wires: Vec<Wire>,
     pub(crate) outboxes: BTreeMap<Program, Outbox>,
     pub(crate) inboxes: BTreeMap<Port, Inbox>,
-    pub(crate) waiting: BTreeMap<ChannelId, Waiting>,
+    pub(crate) waiting: BTreeMap<GlobalChannelId, Waiting>,
     /// The slots of channels that begin here.
-    pub(crate) slots: BTreeMap<ChannelId, (Program, u32)>,
+    pub(crate) slots: BTreeMap<GlobalChannelId, (Program, u32)>,
     pub(crate) ledger: Ledger,
     pub(crate) stalls: Stalls,
     /// CPU time of the turns that had something to do.
@@ -213,13 +213,13 @@ impl Engine {
                 let full = wire.receive(|frame, waited| {
                     // The time that the frame has waited in this host's kernel is part of its age, and
                     // what clocks prove of its time on the link.
-                    let departure = Header::take_stamp(frame).ok().flatten();
+                    let departure = TransportHeader::take_stamp(frame).ok().flatten();
                     let arrival = now.saturating_sub(waited);
                     let proved =
                         crossing.zip(departure).map(|(crossing, at)| crossing.hidden(at, arrival, way));
                     let proved = proved.unwrap_or_default();
                     hidden = hidden.max(proved);
-                    let _ = Header::add_age(frame, waited.saturating_add(proved));
+                    let _ = TransportHeader::add_age(frame, waited.saturating_add(proved));
                     node.handle_frame(now, peer, frame);
                 });
                 wire.counters.hidden = wire.counters.hidden.max(hidden);

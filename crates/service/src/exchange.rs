@@ -6,10 +6,10 @@ use std::sync::Arc;
 use laxity_client::bell::Bell;
 use laxity_client::protocol::{ChannelName, Row};
 use laxity_node::Failure;
-use laxity_signalling::contract::Contract;
-use laxity_signalling::identity::{ChannelId, NodeId, Owner, Port, Program};
+use laxity_signalling::contract::ChannelContract;
+use laxity_signalling::identity::{GlobalChannelId, NodeId, Owner, Port, Program};
 use laxity_signalling::quota::{Quota, Quotas};
-use laxity_signalling::refusal::Refused;
+use laxity_signalling::refusal::Denial;
 use laxity_units::Span;
 use laxity_vi::provider::Memory;
 
@@ -59,18 +59,18 @@ pub(crate) enum ToEngine {
         /// Its name.
         name: String,
         /// The contract.
-        contract: Contract,
+        contract: ChannelContract,
         /// The route.
         route: Vec<NodeId>,
     },
     /// A request for another contract.
-    Change(RequestId, Program, u32, Contract),
+    Change(RequestId, Program, u32, ChannelContract),
     /// A request to close.
     Close(RequestId, Program, u32),
     /// A request to close a channel of any program.
-    Delete(RequestId, ChannelId),
+    Delete(RequestId, GlobalChannelId),
     /// A request for another contract of a channel of any program.
-    Renegotiate(RequestId, ChannelId, Contract),
+    Renegotiate(RequestId, GlobalChannelId, ChannelContract),
     /// A request for the state, with the channels from this row on.
     Status(RequestId, u32),
     /// The keys of a session: of this node and of the peer.
@@ -101,9 +101,9 @@ pub(crate) enum Outcome {
     /// Done.
     Done,
     /// Established, in this slot.
-    Opened(u32, ChannelId),
+    Opened(u32, GlobalChannelId),
     /// Refused by the network.
-    Refused(Refused),
+    Refused(Denial),
     /// Refused at once.
     Failed(Failure),
     /// The program has no such channel.
@@ -119,11 +119,11 @@ pub(crate) enum FromEngine {
     /// The channel in a slot of a program broke.
     Lost(Program, u32),
     /// The channel in a slot of a program has another contract, which the program did not ask for.
-    Changed(Program, u32, ChannelId, Contract),
+    Changed(Program, u32, GlobalChannelId, ChannelContract),
     /// A channel to a receiver is established.
-    Connected(Program, Port, ChannelId),
+    Connected(Program, Port, GlobalChannelId),
     /// A channel to a receiver is over.
-    Ended(Program, ChannelId),
+    Ended(Program, GlobalChannelId),
     /// A program does not follow the protocol.
     Hostile(Program),
 }
@@ -152,6 +152,6 @@ pub(crate) struct EngineStatus {
 }
 
 /// The name of a channel as programs see it.
-pub(crate) fn name(channel: ChannelId) -> ChannelName {
+pub(crate) fn name(channel: GlobalChannelId) -> ChannelName {
     ChannelName { node: channel.node.0, epoch: channel.epoch.0, local: channel.local }
 }

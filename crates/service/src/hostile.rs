@@ -7,13 +7,13 @@ use std::sync::atomic::Ordering;
 
 use laxity_client::bell::Bell;
 use laxity_client::outbox;
-use laxity_client::protocol::{FromDaemon, Request};
-use laxity_client::ring::{Producer, Record};
+use laxity_client::protocol::{FromDaemon, ProgramRequest};
+use laxity_client::ring::{RecordProducer, RingRecord};
 use laxity_node::{Command, Node, Response};
-use laxity_signalling::contract::Contract;
-use laxity_signalling::event::Event;
-use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Owner, Port, Program};
-use laxity_transport::Header;
+use laxity_signalling::contract::ChannelContract;
+use laxity_signalling::event::SourceEvent;
+use laxity_signalling::identity::{Epoch, GlobalChannelId, NodeId, Owner, Port, Program};
+use laxity_transport::TransportHeader;
 use laxity_units::{Bytes, Span, Time};
 use laxity_vi::provider::Memory;
 use nix::sys::epoll::{EpollEvent, EpollTimeout};
@@ -86,20 +86,20 @@ impl Host {
     /// The engine takes a message of the honest program.
     fn serves_the_honest(&mut self) {
         let before = self.engine.ledger.strays;
-        let mut producer = Producer::new(&self.honest, outbox::RING_AT, outbox::CAPACITY);
+        let mut producer = RecordProducer::new(&self.honest, outbox::RING_AT, outbox::CAPACITY);
         // Without a channel, it is counted as a stray.
-        assert!(producer.push(Record { kind: outbox::MESSAGE, words: [0; 3] }, &[1; 100]));
+        assert!(producer.push(RingRecord { kind: outbox::MESSAGE, words: [0; 3] }, &[1; 100]));
         self.run();
         assert!(self.engine.ledger.strays > before);
     }
 }
 
-fn record() -> impl Strategy<Value = (Record, Vec<u8>)> {
+fn record() -> impl Strategy<Value = (RingRecord, Vec<u8>)> {
     let word = prop_oneof![0..4_u64, any::<u64>()];
     let words = prop::array::uniform3(word);
     let payload =
         prop_oneof![prop::collection::vec(any::<u8>(), 0..64), Just(vec![7; 1400]), Just(vec![7; 9000])];
-    (0..4_u32, words, payload).prop_map(|(kind, words, payload)| (Record { kind, words }, payload))
+    (0..4_u32, words, payload).prop_map(|(kind, words, payload)| (RingRecord { kind, words }, payload))
 }
 
 /// How a hostile neighbour changes a packet that it may send.
@@ -180,7 +180,7 @@ impl Three {
                     }
                     for _ in 0..count {
                         let mut arrived = frame.clone();
-                        let _ = Header::add_age(&mut arrived, Span::from_us(3));
+                        let _ = TransportHeader::add_age(&mut arrived, Span::from_us(3));
                         self.node(to).handle_frame(now, NodeId(from), &arrived);
                     }
                 }
@@ -189,17 +189,17 @@ impl Three {
     }
 
     /// Opens a channel to node 1, and steps until it is established, or not.
-    fn open(&mut self, id: u32, changes: &mut impl Iterator<Item = Change>) -> Option<ChannelId> {
+    fn open(&mut self, id: u32, changes: &mut impl Iterator<Item = Change>) -> Option<GlobalChannelId> {
         let (min_interval, deadline) = (Span::from_ms(5), Span::from_ms(50));
         let [max_message, min_message] = [3000, 1].map(Bytes::new);
-        let contract = Contract { max_message, min_message, min_interval, burst: 2, deadline };
+        let contract = ChannelContract { max_message, min_message, min_interval, burst: 2, deadline };
         let (owner, route) = (Owner(id), vec![NodeId(id), NodeId(1)]);
         let opened = self.command(id, Command::Open { owner, port: Port(id), contract, route });
         let Some(Response::Opening(channel)) = opened else { return None };
         for _ in 0..50 {
             self.step(changes);
             while let Some(answer) = self.node(id).poll_answer() {
-                if matches!(answer.event, Event::Established { channel: of, .. } if of == channel) {
+                if matches!(answer.event, SourceEvent::Established { channel: of, .. } if of == channel) {
                     return Some(channel);
                 }
             }
@@ -227,7 +227,7 @@ proptest! {
     #[test]
     fn no_records_of_a_program_stop_the_engine(records in prop::collection::vec(record(), 0..100)) {
         let mut host = Host::new();
-        let mut producer = Producer::new(&host.hostile, outbox::RING_AT, outbox::CAPACITY);
+        let mut producer = RecordProducer::new(&host.hostile, outbox::RING_AT, outbox::CAPACITY);
         for (record, payload) in records {
             let _ = producer.push(record, &payload);
         }
@@ -296,9 +296,9 @@ proptest! {
     /// Bytes that are no request or answer are refused, and what is one is read as it was written.
     #[test]
     fn no_datagram_on_a_socket_panics(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        if let Ok((number, request)) = postcard::from_bytes::<(u32, Request)>(&bytes) {
+        if let Ok((number, request)) = postcard::from_bytes::<(u32, ProgramRequest)>(&bytes) {
             let again = postcard::to_stdvec(&(number, &request)).unwrap();
-            prop_assert_eq!(postcard::from_bytes::<(u32, Request)>(&again).unwrap(), (number, request));
+            prop_assert_eq!(postcard::from_bytes::<(u32, ProgramRequest)>(&again).unwrap(), (number, request));
         }
         if let Ok(datagram) = postcard::from_bytes::<FromDaemon>(&bytes) {
             prop_assert!(postcard::to_stdvec(&datagram).is_ok());

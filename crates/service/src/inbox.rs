@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use laxity_client::bell::Bell;
 use laxity_client::listener::{CAPACITY, DATAGRAM, MESSAGE};
-use laxity_client::ring::{Producer, Record};
-use laxity_node::{Command, Message, Response};
+use laxity_client::ring::{RecordProducer, RingRecord};
+use laxity_node::{Command, ProgramMessage, Response};
 use laxity_signalling::identity::{Port, Program};
 use laxity_units::Time;
 use laxity_vi::provider::Memory;
@@ -16,26 +16,26 @@ use crate::engine::Engine;
 /// The ring of a receiver.
 pub(crate) struct Inbox {
     pub(crate) program: Program,
-    ring: Producer,
+    ring: RecordProducer,
     bell: Bell,
     /// A message that the ring has no room for; further ones wait in the node's queue.
-    kept: Option<Message>,
+    kept: Option<ProgramMessage>,
 }
 
 impl Inbox {
     pub(crate) fn new(program: Program, memory: &Arc<Memory>, bell: Bell) -> Self {
-        Self { program, ring: Producer::new(memory, 0, CAPACITY), bell, kept: None }
+        Self { program, ring: RecordProducer::new(memory, 0, CAPACITY), bell, kept: None }
     }
 
     /// Puts a message into the ring; gives it back if there is no room.
-    fn put(&mut self, message: Message) -> Option<Message> {
+    fn put(&mut self, message: ProgramMessage) -> Option<ProgramMessage> {
         let delay = message.delay.as_ps() / 1000;
         let record = match message.channel {
             Some(channel) => {
                 let source = u64::from(channel.node.0) | u64::from(channel.epoch.0) << 32;
-                Record { kind: MESSAGE, words: [source, channel.local.into(), delay] }
+                RingRecord { kind: MESSAGE, words: [source, channel.local.into(), delay] }
             }
-            None => Record { kind: DATAGRAM, words: [0; 3] },
+            None => RingRecord { kind: DATAGRAM, words: [0; 3] },
         };
         (!self.ring.push(record, &message.payload)).then_some(message)
     }

@@ -11,8 +11,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use laxity_node::Command;
-use laxity_signalling::contract::{Claim, Contract};
-use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Owner, Port};
+use laxity_signalling::contract::{ChannelContract, QuotaClaim};
+use laxity_signalling::identity::{Epoch, GlobalChannelId, NodeId, Owner, Port};
 use laxity_signalling::quota::{Quota, Quotas};
 use laxity_units::{Bytes, Span, Time};
 use rtrb::{Consumer, Producer, RingBuffer};
@@ -80,7 +80,7 @@ type Limit = [u64; 4];
 /// The limits of quotas.
 pub(crate) fn limits(quotas: &Quotas) -> (Limit, Vec<(u32, Limit)>) {
     let numbers = |quota: Quota| {
-        let Quota { channels, claim: Claim { bandwidth, buffers, cpu } } = quota;
+        let Quota { channels, claim: QuotaClaim { bandwidth, buffers, cpu } } = quota;
         [channels, bandwidth, buffers, cpu]
     };
     let (default, each) = quotas.limits();
@@ -91,7 +91,7 @@ pub(crate) fn limits(quotas: &Quotas) -> (Limit, Vec<(u32, Limit)>) {
 pub(crate) fn quotas((default, each): (Limit, Vec<(u32, Limit)>)) -> Quotas {
     let quota = |[channels, bandwidth, buffers, cpu]: Limit| Quota {
         channels,
-        claim: Claim { bandwidth, buffers, cpu },
+        claim: QuotaClaim { bandwidth, buffers, cpu },
     };
     let mut quotas = Quotas::new(quota(default));
     for (owner, limit) in each {
@@ -100,21 +100,21 @@ pub(crate) fn quotas((default, each): (Limit, Vec<(u32, Limit)>)) -> Quotas {
     quotas
 }
 
-fn name(channel: ChannelId) -> Name {
+fn name(channel: GlobalChannelId) -> Name {
     (channel.node.0, channel.epoch.0, channel.local)
 }
 
-fn channel((node, epoch, local): Name) -> ChannelId {
-    ChannelId { node: NodeId(node), epoch: Epoch(epoch), local }
+fn channel((node, epoch, local): Name) -> GlobalChannelId {
+    GlobalChannelId { node: NodeId(node), epoch: Epoch(epoch), local }
 }
 
-fn numbers(contract: &Contract) -> Numbers {
-    let Contract { max_message, min_message, min_interval, burst, deadline } = *contract;
+fn numbers(contract: &ChannelContract) -> Numbers {
+    let ChannelContract { max_message, min_message, min_interval, burst, deadline } = *contract;
     [max_message.get(), min_message.get(), min_interval.as_ps(), deadline.as_ps(), burst.into()]
 }
 
-fn contract([max_message, min_message, min_interval, deadline, burst]: Numbers) -> Contract {
-    Contract {
+fn contract([max_message, min_message, min_interval, deadline, burst]: Numbers) -> ChannelContract {
+    ChannelContract {
         max_message: Bytes::new(max_message),
         min_message: Bytes::new(min_message),
         min_interval: Span::from_ps(min_interval),
@@ -125,7 +125,7 @@ fn contract([max_message, min_message, min_interval, deadline, burst]: Numbers) 
 
 impl<'a> What<'a> {
     /// A message.
-    pub(crate) fn send(channel: ChannelId, payload: &'a [u8]) -> Self {
+    pub(crate) fn send(channel: GlobalChannelId, payload: &'a [u8]) -> Self {
         Self::Send(name(channel), payload)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use laxity_node::Departure;
-use laxity_signalling::identity::{ChannelId, NodeId};
+use laxity_signalling::identity::{GlobalChannelId, NodeId};
 use laxity_units::{Span, Time};
 
 use crate::stalls::Stalls;
@@ -30,7 +30,7 @@ pub(crate) struct Account {
 pub(crate) struct Ledger {
     node: NodeId,
     packet: u64,
-    accounts: BTreeMap<ChannelId, Account>,
+    accounts: BTreeMap<GlobalChannelId, Account>,
     /// Messages for slots without a channel.
     pub(crate) strays: u64,
     /// Packets of signalling that left after their local deadline.
@@ -65,13 +65,13 @@ impl Ledger {
         }
     }
 
-    fn account(&mut self, channel: ChannelId) -> &mut Account {
+    fn account(&mut self, channel: GlobalChannelId) -> &mut Account {
         self.accounts.entry(channel).or_default()
     }
 
     /// A message was accepted at the source: how many packets the node transmits. A message of a channel
     /// within the node counts when it is delivered.
-    pub(crate) fn accepted(&mut self, channel: ChannelId, length: usize) -> u64 {
+    pub(crate) fn accepted(&mut self, channel: GlobalChannelId, length: usize) -> u64 {
         let packets = (length as u64).div_ceil(self.packet).max(1);
         let account = self.account(channel);
         if account.ends_here {
@@ -82,17 +82,17 @@ impl Ledger {
     }
 
     /// A message was beyond its contract.
-    pub(crate) fn exceeded(&mut self, channel: ChannelId) {
+    pub(crate) fn exceeded(&mut self, channel: GlobalChannelId) {
         self.account(channel).excess += 1;
     }
 
     /// A channel ends here.
-    pub(crate) fn opened(&mut self, channel: ChannelId) {
+    pub(crate) fn opened(&mut self, channel: GlobalChannelId) {
         self.account(channel).ends_here = true;
     }
 
     /// A channel is over.
-    pub(crate) fn closed(&mut self, channel: ChannelId) {
+    pub(crate) fn closed(&mut self, channel: GlobalChannelId) {
         self.accounts.remove(&channel);
     }
 
@@ -126,7 +126,7 @@ impl Ledger {
 
     /// A message was delivered to its receiver `delay` after its logical arrival, with the bound of its
     /// contract.
-    pub(crate) fn delivered(&mut self, channel: ChannelId, delay: Span, bound: Span) {
+    pub(crate) fn delivered(&mut self, channel: GlobalChannelId, delay: Span, bound: Span) {
         let account = self.account(channel);
         account.messages += 1;
         account.worst = account.worst.max(delay);
@@ -141,7 +141,7 @@ impl Ledger {
         self.laxity[edge.min(EDGES - 1)] += 1;
     }
 
-    pub(crate) fn get(&self, channel: ChannelId) -> Account {
+    pub(crate) fn get(&self, channel: GlobalChannelId) -> Account {
         self.accounts.get(&channel).copied().unwrap_or_default()
     }
 
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn a_message_within_a_node_has_no_packets() {
         let mut ledger = Ledger::new(NodeId(1), 1344);
-        let channel = |local| ChannelId { node: NodeId(1), epoch: Epoch(1), local };
+        let channel = |local| GlobalChannelId { node: NodeId(1), epoch: Epoch(1), local };
         assert_eq!(ledger.accepted(channel(0), 1345), 2);
         ledger.opened(channel(1));
         assert_eq!(ledger.accepted(channel(1), 1345), 0);
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn what_a_channel_missed_counts_after_its_end() {
         let mut ledger = Ledger::new(NodeId(2), 1344);
-        let channel = ChannelId { node: NodeId(1), epoch: Epoch(1), local: 0 };
+        let channel = GlobalChannelId { node: NodeId(1), epoch: Epoch(1), local: 0 };
         ledger.opened(channel);
         ledger.delivered(channel, Span::from_ms(5), Span::from_ms(5));
         ledger.delivered(channel, Span::from_ms(6), Span::from_ms(5));

@@ -56,4 +56,4 @@ mod wire;
 pub use daemon::serve;
 pub use identity::make_keys;
 pub use node_file::{NodeFile, Security};
-pub use replay::{Passed, Replayed, is_log, replay};
+pub use replay::{Passed, ReplayedLog, is_log, replay};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Deref;
 
-use laxity_node::{Answer, Command, Departure, Failure, Node, Response};
-use laxity_signalling::identity::{ChannelId, NodeId, Port, Program};
+use laxity_node::{Command, Departure, Failure, Node, ProgramAnswer, Response};
+use laxity_signalling::identity::{GlobalChannelId, NodeId, Port, Program};
 use laxity_signalling::quota::Quotas;
 use laxity_units::Time;
 
@@ -45,7 +45,7 @@ impl Logged {
         &mut self,
         now: Time,
         program: Program,
-        channel: ChannelId,
+        channel: GlobalChannelId,
         payload: &[u8],
     ) -> Result<Time, Failure> {
         self.journal.log(|| Input::Command(Journal::at(now), program.0, What::send(channel, payload)));
@@ -102,7 +102,7 @@ impl Logged {
         *self.timeout.get_or_insert_with(|| self.node.poll_timeout(now))
     }
 
-    pub(crate) fn poll_answer(&mut self) -> Option<Answer> {
+    pub(crate) fn poll_answer(&mut self) -> Option<ProgramAnswer> {
         self.node.poll_answer()
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use laxity_signalling::contract::Contract;
+use laxity_signalling::contract::ChannelContract;
 use laxity_signalling::identity::NodeId;
 use laxity_signalling::routes::Topology;
 use laxity_units::{Bytes, Rate, Span};
@@ -19,7 +19,7 @@ struct Raw {
     #[serde(default = "time", deserialize_with = "parsed")]
     time: Span,
     #[serde(default, rename = "channel")]
-    channels: Vec<Channel>,
+    channels: Vec<NetworkChannel>,
     #[serde(default, rename = "flood")]
     floods: Vec<Flood>,
 }
@@ -27,7 +27,7 @@ struct Raw {
 /// A channel and the program that sends on it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Channel {
+pub struct NetworkChannel {
     /// The node of the sender.
     pub from: String,
     /// The node of the receiver, which may be that of the sender.
@@ -84,22 +84,22 @@ const fn datagram() -> u32 {
 
 /// A network of node files.
 #[derive(Debug, Clone)]
-pub struct Network {
+pub struct NodeNetwork {
     /// The nodes.
     pub nodes: Vec<NodeFile>,
     /// How long programs send.
     pub time: Span,
     /// The channels.
-    pub channels: Vec<Channel>,
+    pub channels: Vec<NetworkChannel>,
     /// Best effort.
     pub floods: Vec<Flood>,
     pub(crate) topology: Topology,
 }
 
-impl Channel {
+impl NetworkChannel {
     /// The contract.
-    pub fn contract(&self) -> Contract {
-        Contract {
+    pub fn contract(&self) -> ChannelContract {
+        ChannelContract {
             max_message: Bytes::new(self.size.into()),
             min_message: Bytes::new(1),
             min_interval: self.interval,
@@ -109,7 +109,7 @@ impl Channel {
     }
 }
 
-impl Network {
+impl NodeNetwork {
     /// Whether `text` is a network file, right or wrong: no scenario has a list `nodes`.
     pub fn is_one(text: &str) -> bool {
         has_list(text, "nodes")
@@ -207,15 +207,15 @@ pub(crate) mod tests {
     }
 
     /// Three nodes in a row.
-    pub(crate) fn row(rest: &str) -> Result<Network, String> {
+    pub(crate) fn row(rest: &str) -> Result<NodeNetwork, String> {
         let raw: Raw = toml::from_str(&format!("nodes = []\n{rest}")).map_err(|why| why.to_string())?;
-        Network::new(vec![node(1, &[2]), node(2, &[1, 3]), node(3, &[2])], raw)
+        NodeNetwork::new(vec![node(1, &[2]), node(2, &[1, 3]), node(3, &[2])], raw)
     }
 
     #[test]
     fn a_network_is_told_from_a_scenario() {
-        assert!(Network::is_one("nodes = [\"a.toml\"]\n[[channel]]\nfrom = 3"));
-        assert!(!Network::is_one("[[node]]\nname = \"a\"\n[[channel]]\n"));
+        assert!(NodeNetwork::is_one("nodes = [\"a.toml\"]\n[[channel]]\nfrom = 3"));
+        assert!(!NodeNetwork::is_one("[[node]]\nname = \"a\"\n[[channel]]\n"));
     }
 
     #[test]
@@ -234,8 +234,8 @@ pub(crate) mod tests {
         }
         let raw = || toml::from_str("nodes = []").unwrap();
         assert!(
-            Network::new(vec![node(1, &[2]), node(2, &[3])], raw()).unwrap_err().contains("no other end")
+            NodeNetwork::new(vec![node(1, &[2]), node(2, &[3])], raw()).unwrap_err().contains("no other end")
         );
-        assert!(Network::new(vec![node(1, &[2])], raw()).unwrap_err().contains("two at least"));
+        assert!(NodeNetwork::new(vec![node(1, &[2])], raw()).unwrap_err().contains("two at least"));
     }
 }

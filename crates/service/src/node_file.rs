@@ -62,13 +62,13 @@ pub struct NodeFile {
     pub names: Option<NamesFile>,
     /// The use of the clocks of neighbours. Default: `none`.
     #[serde(default)]
-    pub clocks: Clocks,
+    pub clocks: ClockUse,
     /// The part of the host that the daemon takes.
     #[serde(default)]
-    pub host: Host,
+    pub host: HostFile,
     /// A link to a neighbour.
     #[serde(rename = "link")]
-    pub links: Vec<Link>,
+    pub links: Vec<LinkFile>,
     /// The limits of an owner at the node: of a user by number, of a tenant by name, and of each other
     /// user as `default`. A tenant lists users and groups; its programs share one quota, at all nodes
     /// that name it. Default: no limit.
@@ -115,7 +115,7 @@ pub struct Keys {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub enum Clocks {
+pub enum ClockUse {
     /// None: delays have the stated propagation of links.
     #[default]
     None,
@@ -138,7 +138,7 @@ pub struct NamesFile {
 /// The part of the host that the daemon takes.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Host {
+pub struct HostFile {
     /// The longest time that the hosts at both ends of a link take beside the link: it is part of
     /// each bound. Default: 500 us.
     #[schemars(schema_with = "time", extend("examples" = ["500 us"]))]
@@ -170,7 +170,7 @@ pub struct Host {
     pub datagrams: usize,
 }
 
-impl Default for Host {
+impl Default for HostFile {
     fn default() -> Self {
         Self {
             delay: Span::from_us(500),
@@ -201,7 +201,7 @@ pub enum Idle {
 /// A link to a neighbour.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Link {
+pub struct LinkFile {
     /// The name of the neighbour, which is that of its certificate.
     #[schemars(extend("examples" = ["recorder"]))]
     pub peer: String,

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use laxity_client::bell::Bell;
-use laxity_client::outbox::{CAPACITY, DATAGRAM, MESSAGE, RING_AT, SLOTS, Slot, SlotState};
-use laxity_client::ring::{Consumer, Garbled, Record};
+use laxity_client::outbox::{CAPACITY, DATAGRAM, MESSAGE, OutboxSlot, RING_AT, SLOTS, SlotState};
+use laxity_client::ring::{Garbled, RecordConsumer, RingRecord};
 use laxity_node::Failure;
-use laxity_signalling::contract::Contract;
-use laxity_signalling::identity::{ChannelId, NodeId, Owner, Port, Program};
+use laxity_signalling::contract::ChannelContract;
+use laxity_signalling::identity::{GlobalChannelId, NodeId, Owner, Port, Program};
 use laxity_units::Time;
 use laxity_vi::provider::Memory;
 
@@ -22,18 +22,18 @@ const RECORDS: usize = 64;
 /// A channel in a slot.
 #[derive(Debug)]
 pub(crate) struct Open {
-    pub(crate) channel: ChannelId,
-    pub(crate) contract: Contract,
+    pub(crate) channel: GlobalChannelId,
+    pub(crate) contract: ChannelContract,
     /// The name of the receiver.
     pub(crate) name: String,
-    slot: Slot,
+    slot: OutboxSlot,
 }
 
 /// The outbox of a program.
 pub(crate) struct Outbox {
     pub(crate) owner: Owner,
     memory: Arc<Memory>,
-    ring: Consumer,
+    ring: RecordConsumer,
     bell: Bell,
     channels: Vec<Place>,
 }
@@ -49,7 +49,7 @@ enum Place {
 
 impl Outbox {
     pub(crate) fn new(owner: Owner, memory: Arc<Memory>, bell: Bell) -> Self {
-        let ring = Consumer::new(&memory, RING_AT, CAPACITY);
+        let ring = RecordConsumer::new(&memory, RING_AT, CAPACITY);
         Self { owner, memory, ring, bell, channels: Vec::new() }
     }
 
@@ -69,18 +69,23 @@ impl Outbox {
         self.bell.as_fd()
     }
 
-    fn pop(&mut self, payload: &mut Vec<u8>) -> Result<Option<Record>, Garbled> {
+    fn pop(&mut self, payload: &mut Vec<u8>) -> Result<Option<RingRecord>, Garbled> {
         self.ring.pop(payload)
     }
 
     /// Puts a channel into a free slot; `None` if there is none.
-    pub(crate) fn open(&mut self, channel: ChannelId, contract: Contract, name: String) -> Option<u32> {
+    pub(crate) fn open(
+        &mut self,
+        channel: GlobalChannelId,
+        contract: ChannelContract,
+        name: String,
+    ) -> Option<u32> {
         let is_free = |place: &Place| matches!(place, Place::Free);
         let free = self.channels.iter().position(is_free).unwrap_or(self.channels.len());
         if free >= SLOTS {
             return None;
         }
-        let slot = Slot::of(&self.memory, free as u32)?;
+        let slot = OutboxSlot::of(&self.memory, free as u32)?;
         slot.clear();
         if free == self.channels.len() {
             self.channels.push(Place::Free);
@@ -96,7 +101,7 @@ impl Outbox {
         }
     }
 
-    pub(crate) fn set_contract(&mut self, slot: u32, contract: Contract) {
+    pub(crate) fn set_contract(&mut self, slot: u32, contract: ChannelContract) {
         if let Some(Place::Open(open)) = self.channels.get_mut(slot as usize) {
             open.contract = contract;
         }
@@ -157,7 +162,7 @@ impl Engine {
         taken > 0
     }
 
-    fn take(&mut self, now: Time, program: Program, record: Record, payload: &[u8]) {
+    fn take(&mut self, now: Time, program: Program, record: RingRecord, payload: &[u8]) {
         let [first, second, _] = record.words;
         match record.kind {
             MESSAGE => self.take_message(now, program, first as u32, payload),

@@ -11,9 +11,9 @@
 
 use std::collections::BTreeMap;
 
-use laxity_client::protocol::Share;
+use laxity_client::protocol::QuotaShare;
 use laxity_client::socket::Peer;
-use laxity_signalling::contract::Claim;
+use laxity_signalling::contract::QuotaClaim;
 use laxity_signalling::identity::Owner;
 use laxity_signalling::quota::{Quota, Quotas};
 
@@ -78,13 +78,13 @@ impl Owners {
     }
 
     /// The reservations of an owner beside its quota, as programs see them.
-    pub(crate) fn share(&self, owner: Owner, used: &Quota, limit: &Quota) -> Share {
+    pub(crate) fn share(&self, owner: Owner, used: &Quota, limit: &Quota) -> QuotaShare {
         let numbers = |quota: &Quota| {
-            let Quota { channels, claim: Claim { bandwidth, buffers, cpu } } = *quota;
+            let Quota { channels, claim: QuotaClaim { bandwidth, buffers, cpu } } = *quota;
             [channels, bandwidth, buffers, cpu]
         };
         let limit = numbers(limit).map(|limit| (limit != u64::MAX).then_some(limit));
-        Share { owner: self.name(owner), used: numbers(used), limit }
+        QuotaShare { owner: self.name(owner), used: numbers(used), limit }
     }
 
     /// The name of an owner.
@@ -123,7 +123,7 @@ fn limit(table: &QuotaFile) -> Quota {
     let buffers = table.buffers.unwrap_or(unlimited.buffers);
     let cpu = table.cpu.map_or(unlimited.cpu, |part| (part * 1e6) as u64);
     let channels = table.channels.unwrap_or(Quota::UNLIMITED.channels);
-    Quota { channels, claim: Claim { bandwidth, buffers, cpu } }
+    Quota { channels, claim: QuotaClaim { bandwidth, buffers, cpu } }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 
 use laxity_units::Rate;
 
-use crate::node_file::Link;
+use crate::node_file::LinkFile;
 
 /// Bytes of other traffic that may arrive at once.
 const BURST: u32 = 65_536;
@@ -29,7 +29,7 @@ impl Policer {
     ///
     /// # Errors
     /// A sentence: `nft` is not there, or the system refuses.
-    pub(crate) fn install(interface: &str, link: &Link, rate: Rate) -> Result<Self, String> {
+    pub(crate) fn install(interface: &str, link: &LinkFile, rate: Rate) -> Result<Self, String> {
         let table = format!("laxity-{interface}");
         nft(&script(&table, interface, link, rate))?;
         Ok(Self { table })
@@ -43,7 +43,7 @@ impl Drop for Policer {
 }
 
 /// The table, which replaces one of that name at once.
-fn script(table: &str, interface: &str, link: &Link, rate: Rate) -> String {
+fn script(table: &str, interface: &str, link: &LinkFile, rate: Rate) -> String {
     let family = if link.local.is_ipv4() { "ip" } else { "ip6" };
     let (local, remote, bytes) = (link.local, link.remote, rate.bytes_per_sec_f64() as u64);
     let between = format!("{family} saddr {} {family} daddr {}", remote.ip(), local.ip());

@@ -7,14 +7,14 @@
 use std::collections::BTreeMap;
 
 use laxity_client::Refusal;
-use laxity_node::{Command, LinkConfig, Node, Response};
+use laxity_node::{Command, Node, NodeLinkConfig, Response};
 use laxity_signalling::Jitter;
-use laxity_signalling::event::Event;
-use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Owner, Port, Program};
+use laxity_signalling::event::SourceEvent;
+use laxity_signalling::identity::{Epoch, GlobalChannelId, NodeId, Owner, Port, Program};
 use laxity_units::{ByteTime, Bytes, Span, Time};
 
 use crate::daemon::jitter;
-use crate::network::{Channel, Network};
+use crate::network::{NetworkChannel, NodeNetwork};
 use crate::programs::shown;
 
 /// The program of a node that has all of its channels.
@@ -42,13 +42,13 @@ enum Item {
     Arrive { to: NodeId, from: NodeId, frame: Vec<u8> },
     Transmitted { at: NodeId, to: NodeId },
     Open(usize),
-    Send(ChannelId),
+    Send(GlobalChannelId),
     Flood(usize),
 }
 
 /// A direction of a link.
 struct Way {
-    config: LinkConfig,
+    config: NodeLinkConfig,
     /// The longest time that a packet of others takes.
     others: Span,
     busy: bool,
@@ -57,7 +57,7 @@ struct Way {
 }
 
 struct Run<'a> {
-    network: &'a Network,
+    network: &'a NodeNetwork,
     nodes: BTreeMap<NodeId, Node>,
     ways: BTreeMap<(NodeId, NodeId), Way>,
     calendar: BTreeMap<(Time, u64), Item>,
@@ -65,7 +65,7 @@ struct Run<'a> {
     /// When each node is woken next.
     wakes: BTreeMap<NodeId, Time>,
     dice: Jitter,
-    channels: BTreeMap<ChannelId, usize>,
+    channels: BTreeMap<GlobalChannelId, usize>,
     outcomes: Vec<Predicted>,
     end: Time,
     /// Until when nodes are woken: messages that were accepted at the end are delivered by then.
@@ -76,7 +76,7 @@ struct Run<'a> {
 ///
 /// # Errors
 /// A sentence: a file describes no node.
-pub fn predict(network: &Network) -> Result<Vec<Predicted>, String> {
+pub fn predict(network: &NodeNetwork) -> Result<Vec<Predicted>, String> {
     let mut run = Run::new(network)?;
     while let Some(((now, _), item)) = run.calendar.pop_first() {
         run.take(now, item);
@@ -85,7 +85,7 @@ pub fn predict(network: &Network) -> Result<Vec<Predicted>, String> {
 }
 
 impl<'a> Run<'a> {
-    fn new(network: &'a Network) -> Result<Self, String> {
+    fn new(network: &'a NodeNetwork) -> Result<Self, String> {
         let (mut nodes, mut ways) = (BTreeMap::new(), BTreeMap::new());
         for file in &network.nodes {
             let (id, config) = (NodeId(file.id), file.node(Epoch(1)));
@@ -103,7 +103,7 @@ impl<'a> Run<'a> {
             node.set_routes(others.filter_map(next).collect());
             nodes.insert(id, node);
         }
-        let outcome = |channel: &Channel| {
+        let outcome = |channel: &NetworkChannel| {
             let route = network.route(&channel.from, &channel.to).unwrap_or_default();
             Predicted {
                 route: route.into_iter().map(|node| network.name(node).to_owned()).collect(),
@@ -193,7 +193,7 @@ impl<'a> Run<'a> {
 
     /// A program that runs until the end of the time; its channel stays open, so that no message is
     /// lost.
-    fn send(&mut self, now: Time, id: ChannelId) {
+    fn send(&mut self, now: Time, id: GlobalChannelId) {
         let Some(number) = self.channels.get(&id).copied() else { return };
         let channel = &self.network.channels[number];
         let node = self.id(&channel.from);
@@ -276,12 +276,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn hear(&mut self, now: Time, event: &Event) {
+    fn hear(&mut self, now: Time, event: &SourceEvent) {
         match event {
-            Event::Established { channel, .. } => {
+            SourceEvent::Established { channel, .. } => {
                 self.at(now, Item::Send(*channel));
             }
-            Event::Refused { channel, refused } => {
+            SourceEvent::Refused { channel, refused } => {
                 if let Some(number) = self.channels.remove(channel) {
                     let node = self.network.name(refused.node).to_owned();
                     self.outcomes[number].refused = Some(shown(refused, node));
@@ -293,7 +293,7 @@ impl<'a> Run<'a> {
 }
 
 /// See [`Run::limit`].
-fn limit(network: &Network) -> Time {
+fn limit(network: &NodeNetwork) -> Time {
     let longest = network.channels.iter().map(|channel| {
         channel.deadline.saturating_add(channel.interval.saturating_mul(u64::from(channel.burst) + 1))
     });

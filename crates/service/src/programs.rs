@@ -10,13 +10,14 @@ use std::sync::Arc;
 use laxity_client::bell::Bell;
 use laxity_client::listener;
 use laxity_client::protocol::{
-    Acceptable, ChannelName, FromDaemon, LONGEST, LONGEST_NAME, NodeStatus, Refusal, Reply, Request, VERSION,
+    Acceptable, ChannelName, FromDaemon, LONGEST, LONGEST_NAME, NodeStatus, ProgramRequest, Refusal, Reply,
+    VERSION,
 };
-use laxity_client::socket::{Peer, Socket};
+use laxity_client::socket::{Peer, ProgramSocket};
 use laxity_client::{Contract, outbox, packed, ring};
 use laxity_node::ADDRESS;
-use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Port, Program};
-use laxity_signalling::refusal::{self, Refused, Resource};
+use laxity_signalling::identity::{Epoch, GlobalChannelId, NodeId, Port, Program};
+use laxity_signalling::refusal::{self, Denial, NodeResource};
 use laxity_vi::provider::Memory;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
@@ -44,7 +45,7 @@ type Users = std::cell::RefCell<BTreeMap<u32, usize>>;
 ///
 /// # Errors
 /// The socket cannot be watched.
-pub(crate) async fn accept(control: Rc<Control>, socket: Socket) -> io::Result<()> {
+pub(crate) async fn accept(control: Rc<Control>, socket: ProgramSocket) -> io::Result<()> {
     let socket = watch(socket)?;
     let users = Rc::new(Users::default());
     loop {
@@ -78,7 +79,7 @@ pub(crate) async fn accept(control: Rc<Control>, socket: Socket) -> io::Result<(
 /// A connected program.
 struct Connected {
     control: Rc<Control>,
-    connection: AsyncFd<Socket>,
+    connection: AsyncFd<ProgramSocket>,
     program: Program,
     peer: Peer,
     ports: Cell<usize>,
@@ -87,7 +88,10 @@ struct Connected {
     is_gone: Cell<bool>,
 }
 
-async fn receive(connection: &AsyncFd<Socket>, buffer: &mut [u8; LONGEST]) -> io::Result<Option<usize>> {
+async fn receive(
+    connection: &AsyncFd<ProgramSocket>,
+    buffer: &mut [u8; LONGEST],
+) -> io::Result<Option<usize>> {
     loop {
         let mut ready = connection.readable().await?;
         if let Ok(received) = ready.try_io(|socket| socket.get_ref().receive(buffer)) {
@@ -97,7 +101,7 @@ async fn receive(connection: &AsyncFd<Socket>, buffer: &mut [u8; LONGEST]) -> io
     }
 }
 
-async fn serve(control: Rc<Control>, connection: Socket, peer: Peer) -> io::Result<()> {
+async fn serve(control: Rc<Control>, connection: ProgramSocket, peer: Peer) -> io::Result<()> {
     let connection = watch(connection)?;
     let mut buffer = Box::new([0; LONGEST]);
     let first = tokio::time::timeout(PATIENCE, receive(&connection, &mut buffer)).await;
@@ -107,7 +111,7 @@ async fn serve(control: Rc<Control>, connection: Socket, peer: Peer) -> io::Resu
         connection.get_ref().send(&bytes, files)
     };
     match postcard::from_bytes(&buffer[..length]) {
-        Ok((number, Request::Hello(VERSION))) => {
+        Ok((number, ProgramRequest::Hello(VERSION))) => {
             let (memory, file) = Memory::create("laxity-outbox", outbox::BYTES)?;
             let bell = Bell::new()?;
             let theirs = bell.try_clone()?;
@@ -130,7 +134,7 @@ async fn serve(control: Rc<Control>, connection: Socket, peer: Peer) -> io::Resu
             connected.leave();
             ended
         }
-        Ok((number, Request::Hello(other))) => {
+        Ok((number, ProgramRequest::Hello(other))) => {
             let why = format!("the daemon speaks version {VERSION} of the protocol, the program {other}");
             send(FromDaemon::Reply(number, Reply::Failed(why)), &[])
         }
@@ -195,44 +199,44 @@ impl Connected {
         sent
     }
 
-    async fn answer(&self, number: u32, request: Request) -> io::Result<()> {
+    async fn answer(&self, number: u32, request: ProgramRequest) -> io::Result<()> {
         if self.is_gone.get() {
             return Ok(());
         }
-        if let Request::Listen(name) = request {
+        if let ProgramRequest::Listen(name) = request {
             return self.listen(number, &name);
         }
         let reply = match request {
-            Request::Hello(_) => failed("a second greeting"),
-            Request::Listen(_) => failed("it was handled before"),
-            Request::Unlisten(port) => self.unlisten(Port(port)),
-            Request::Open { to, contract } => self.open(&to, contract).await,
-            Request::Change(slot, contract) => match self.check(&contract) {
+            ProgramRequest::Hello(_) => failed("a second greeting"),
+            ProgramRequest::Listen(_) => failed("it was handled before"),
+            ProgramRequest::Unlisten(port) => self.unlisten(Port(port)),
+            ProgramRequest::Open { to, contract } => self.open(&to, contract).await,
+            ProgramRequest::Change(slot, contract) => match self.check(&contract) {
                 Ok(()) => {
                     let change = |request| ToEngine::Change(request, self.program, slot, counted(&contract));
                     self.outcome(&self.control.ask(change).await)
                 }
                 Err(why) => Reply::Failed(why),
             },
-            Request::Close(slot) => {
+            ProgramRequest::Close(slot) => {
                 let close = |request| ToEngine::Close(request, self.program, slot);
                 self.outcome(&self.control.ask(close).await)
             }
-            Request::Resolve(name) => match self.control.resolve(&name).await {
+            ProgramRequest::Resolve(name) => match self.control.resolve(&name).await {
                 Ok((node, port)) => Reply::Resolved(node.0, port.0),
                 Err(why) => Reply::Failed(why),
             },
-            Request::Status(from) => {
+            ProgramRequest::Status(from) => {
                 match self.control.ask(|request| ToEngine::Status(request, from)).await {
                     Outcome::Status(status) => Reply::Status(Box::new(self.status(*status))),
                     _ => failed("the engine has stopped"),
                 }
             }
-            Request::Delete(channel) => {
+            ProgramRequest::Delete(channel) => {
                 let delete = |request| ToEngine::Delete(request, id(channel));
                 self.administer("close", delete).await
             }
-            Request::Renegotiate(channel, contract) => match self.check(&contract) {
+            ProgramRequest::Renegotiate(channel, contract) => match self.check(&contract) {
                 Ok(()) => {
                     let change = |request| ToEngine::Renegotiate(request, id(channel), counted(&contract));
                     self.administer("change", change).await
@@ -338,7 +342,7 @@ impl Connected {
         state.directory.node_name(node).map_or_else(|| format!("node {}", node.0), str::to_owned)
     }
 
-    fn refusal(&self, refused: &Refused) -> Refusal {
+    fn refusal(&self, refused: &Denial) -> Refusal {
         shown(refused, self.node_name(refused.node))
     }
 
@@ -383,8 +387,8 @@ impl Connected {
     }
 }
 
-fn id(ChannelName { node, epoch, local }: ChannelName) -> ChannelId {
-    ChannelId { node: NodeId(node), epoch: Epoch(epoch), local }
+fn id(ChannelName { node, epoch, local }: ChannelName) -> GlobalChannelId {
+    GlobalChannelId { node: NodeId(node), epoch: Epoch(epoch), local }
 }
 
 fn failed(why: &str) -> Reply {
@@ -392,39 +396,39 @@ fn failed(why: &str) -> Reply {
 }
 
 /// A refusal by the node with the name `node`, as programs see it.
-pub(crate) fn shown(refused: &Refused, node: String) -> Refusal {
+pub(crate) fn shown(refused: &Denial, node: String) -> Refusal {
     let shortage = &refused.shortage;
     let (resource, missing) = described(shortage.resource, shortage.missing);
     let ns = |span: laxity_units::Span| span.as_ps().div_ceil(1000);
     let acceptable = match shortage.acceptable {
-        refusal::Acceptable::Unknown => Acceptable::Unknown,
-        refusal::Acceptable::Deadline(span) => Acceptable::Deadline(ns(span)),
-        refusal::Acceptable::Interval(span) => Acceptable::Interval(ns(span)),
-        refusal::Acceptable::Burst(messages) => Acceptable::Burst(messages),
-        refusal::Acceptable::Later => Acceptable::Later,
+        refusal::Alternative::Unknown => Acceptable::Unknown,
+        refusal::Alternative::Deadline(span) => Acceptable::Deadline(ns(span)),
+        refusal::Alternative::Interval(span) => Acceptable::Interval(ns(span)),
+        refusal::Alternative::Burst(messages) => Acceptable::Burst(messages),
+        refusal::Alternative::Later => Acceptable::Later,
     };
     Refusal { node, resource: resource.to_owned(), missing, acceptable }
 }
 
 /// A resource, and how much of it is missing.
-fn described(resource: Resource, missing: u64) -> (&'static str, String) {
+fn described(resource: NodeResource, missing: u64) -> (&'static str, String) {
     let part = |what: &'static str| (what, format!("{:.3} %", missing as f64 / 10_000.0));
     let count = |what: &'static str, unit: &str| (what, format!("{missing} {unit}"));
     match resource {
-        Resource::Link => part("time on the link"),
-        Resource::Cpu => part("CPU time"),
-        Resource::Messages => count("buffers for messages", "messages"),
-        Resource::Packets => count("buffers for packets", "packets"),
-        Resource::ReceivePlaces => count("places in the receiver's queue", "messages"),
-        Resource::Deadline => ("the deadline", laxity_units::Span::from_ps(missing).to_string()),
-        Resource::QuotaChannels => count("the owner's quota of channels", "channels"),
-        Resource::QuotaBandwidth => count("the owner's quota of bandwidth", "B/s"),
-        Resource::QuotaBuffers => count("the owner's quota of buffers", "buffers"),
-        Resource::QuotaCpu => part("the owner's quota of CPU time"),
-        Resource::Route => ("a link to the next node of the route", String::new()),
-        Resource::Entries => count("entries for channels", "channels"),
-        Resource::Answer => ("time: a node on the route does not answer", String::new()),
-        Resource::Agreement => ("agreement: a node on the route has restarted", String::new()),
-        Resource::Valid => ("sense: a value of the contract is out of range", String::new()),
+        NodeResource::Link => part("time on the link"),
+        NodeResource::Cpu => part("CPU time"),
+        NodeResource::Messages => count("buffers for messages", "messages"),
+        NodeResource::Packets => count("buffers for packets", "packets"),
+        NodeResource::ReceivePlaces => count("places in the receiver's queue", "messages"),
+        NodeResource::Deadline => ("the deadline", laxity_units::Span::from_ps(missing).to_string()),
+        NodeResource::QuotaChannels => count("the owner's quota of channels", "channels"),
+        NodeResource::QuotaBandwidth => count("the owner's quota of bandwidth", "B/s"),
+        NodeResource::QuotaBuffers => count("the owner's quota of buffers", "buffers"),
+        NodeResource::QuotaCpu => part("the owner's quota of CPU time"),
+        NodeResource::Route => ("a link to the next node of the route", String::new()),
+        NodeResource::Entries => count("entries for channels", "channels"),
+        NodeResource::Answer => ("time: a node on the route does not answer", String::new()),
+        NodeResource::Agreement => ("agreement: a node on the route has restarted", String::new()),
+        NodeResource::Valid => ("sense: a value of the contract is out of range", String::new()),
     }
 }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use laxity_clock::{Drift, Known, Message, Policy, Synchroniser, Tolerance};
+use laxity_clock::{ClockMessage, Drift, Known, Synchroniser, SynchroniserPolicy, Tolerance};
 use laxity_units::{Span, Time};
 
 use crate::config::DRIFT;
@@ -40,7 +40,7 @@ impl Pulse {
         };
         // The stated error stays below 1 ms, that of the thesis (3.1.2), while each second request
         // is answered within 1 ms.
-        let policy = Policy {
+        let policy = SynchroniserPolicy {
             accept: Span::from_us(500),
             period: Span::from_ms(100),
             retry: Span::from_ms(50),
@@ -64,9 +64,9 @@ impl Pulse {
 
     /// Takes a message that arrived at `now`; the reply, if it is a request. Other bytes are ignored.
     pub(crate) fn handle(&mut self, now: Time, bytes: &[u8]) -> Option<Vec<u8>> {
-        match Message::decode(bytes).ok()? {
-            Message::Request { number } => {
-                Some(Message::Reply { number, received: now, answered: now }.encode().to_vec())
+        match ClockMessage::decode(bytes).ok()? {
+            ClockMessage::Request { number } => {
+                Some(ClockMessage::Reply { number, received: now, answered: now }.encode().to_vec())
             }
             reply => {
                 self.0.handle(now, reply);

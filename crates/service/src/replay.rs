@@ -11,11 +11,11 @@ use laxity_units::{Span, Time};
 
 use crate::daemon::jitter;
 use crate::journal::{Head, Input, MAGIC, hash, quotas};
-use crate::node_file::{Link, NodeFile};
+use crate::node_file::{LinkFile, NodeFile};
 
 /// The outcome of a repeated log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Replayed {
+pub struct ReplayedLog {
     /// The version of the program that wrote it.
     pub version: String,
     /// The name of the node.
@@ -57,7 +57,7 @@ pub struct Passed<'a> {
 ///
 /// # Errors
 /// A sentence: the file is no log of a daemon, or the node does something else than in the run.
-pub fn replay(path: &Path, watch: &mut dyn FnMut(Passed<'_>)) -> Result<Replayed, String> {
+pub fn replay(path: &Path, watch: &mut dyn FnMut(Passed<'_>)) -> Result<ReplayedLog, String> {
     let bytes = fs::read(path).map_err(|why| format!("{}: {why}", path.display()))?;
     run(&bytes, watch).map_err(|why| format!("{}: {why}", path.display()))
 }
@@ -68,7 +68,7 @@ fn record(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(u32::from_le_bytes(*length) as usize)
 }
 
-fn run(bytes: &[u8], watch: &mut dyn FnMut(Passed<'_>)) -> Result<Replayed, String> {
+fn run(bytes: &[u8], watch: &mut dyn FnMut(Passed<'_>)) -> Result<ReplayedLog, String> {
     let rest = bytes.strip_prefix(MAGIC).ok_or("it is no log of a daemon")?;
     let (head, mut rest) = record(rest).ok_or("it has no begin")?;
     let head: Head = postcard::from_bytes(head).map_err(|why| format!("its begin is none: {why}"))?;
@@ -76,7 +76,7 @@ fn run(bytes: &[u8], watch: &mut dyn FnMut(Passed<'_>)) -> Result<Replayed, Stri
     let epoch = Epoch(head.epoch);
     let hosts = file.host.delay;
     let node = Node::new(file.node(epoch), jitter(epoch, file.id)).map_err(|why| why.to_string())?;
-    let seen = Replayed { version: head.version, name: file.name, ..Replayed::default() };
+    let seen = ReplayedLog { version: head.version, name: file.name, ..ReplayedLog::default() };
     let mut run = Run { node, hosts, links: file.links, watch, seen };
     while !rest.is_empty() {
         let Some((input, after)) = record(rest) else {
@@ -95,9 +95,9 @@ fn run(bytes: &[u8], watch: &mut dyn FnMut(Passed<'_>)) -> Result<Replayed, Stri
 struct Run<'a> {
     node: Node,
     hosts: Span,
-    links: Vec<Link>,
+    links: Vec<LinkFile>,
     watch: &'a mut dyn FnMut(Passed<'_>),
-    seen: Replayed,
+    seen: ReplayedLog,
 }
 
 impl Run<'_> {

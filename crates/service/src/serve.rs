@@ -2,10 +2,10 @@
 
 use laxity_client::protocol::{Direction, Row};
 use laxity_node::{Command, Failure, Response};
-use laxity_signalling::Held;
-use laxity_signalling::contract::Contract;
-use laxity_signalling::event::Event;
-use laxity_signalling::identity::{ChannelId, NodeId, Port, Program};
+use laxity_signalling::HeldContract;
+use laxity_signalling::contract::ChannelContract;
+use laxity_signalling::event::SourceEvent;
+use laxity_signalling::identity::{GlobalChannelId, NodeId, Port, Program};
 use laxity_units::{Bytes, Span, Time};
 
 use crate::engine::{Engine, Waiting};
@@ -105,7 +105,7 @@ impl Engine {
         now: Time,
         request: RequestId,
         (program, slot): (Program, u32),
-        command: impl FnOnce(ChannelId) -> Command,
+        command: impl FnOnce(GlobalChannelId) -> Command,
         waiting: impl FnOnce(RequestId) -> Waiting,
     ) {
         let open = self.outboxes.get(&program).and_then(|outbox| outbox.channel(slot));
@@ -125,9 +125,10 @@ impl Engine {
     /// A program is gone: its channels are closed, and those to its receivers.
     fn detach(&mut self, now: Time, program: Program) {
         self.remove(program);
-        let of =
-            |(channel, (owner, _)): (&ChannelId, &(Program, u32))| (*owner == program).then_some(*channel);
-        let mut channels: Vec<ChannelId> = self.slots.iter().filter_map(of).collect();
+        let of = |(channel, (owner, _)): (&GlobalChannelId, &(Program, u32))| {
+            (*owner == program).then_some(*channel)
+        };
+        let mut channels: Vec<GlobalChannelId> = self.slots.iter().filter_map(of).collect();
         let opening = self
             .waiting
             .iter()
@@ -162,11 +163,11 @@ impl Engine {
         }
     }
 
-    fn hear(&mut self, program: Option<Program>, event: Event) {
+    fn hear(&mut self, program: Option<Program>, event: SourceEvent) {
         match event {
-            Event::Established { channel, .. } => self.established(channel),
-            Event::Refused { channel, refused } => self.finish(channel, Outcome::Refused(refused)),
-            Event::Changed { channel, version, .. } => {
+            SourceEvent::Established { channel, .. } => self.established(channel),
+            SourceEvent::Refused { channel, refused } => self.finish(channel, Outcome::Refused(refused)),
+            SourceEvent::Changed { channel, version, .. } => {
                 let held = self.node.manager().held_of(channel).find(|held| held.version == version);
                 let slot = self.slots.get(&channel).copied();
                 if let (Some(held), Some((program, slot))) = (held, slot)
@@ -179,24 +180,26 @@ impl Engine {
                 }
                 self.finish(channel, Outcome::Done);
             }
-            Event::ChangeRefused { channel, refused, .. } => self.finish(channel, Outcome::Refused(refused)),
-            Event::Closed { channel, .. } => {
+            SourceEvent::ChangeRefused { channel, refused, .. } => {
+                self.finish(channel, Outcome::Refused(refused));
+            }
+            SourceEvent::Closed { channel, .. } => {
                 self.forget(channel);
                 self.finish(channel, Outcome::Done);
             }
-            Event::Lost { channel } => {
+            SourceEvent::Lost { channel } => {
                 if let Some((program, slot)) = self.forget(channel) {
                     self.answer(FromEngine::Lost(program, slot));
                 }
                 self.finish(channel, Outcome::Unknown);
             }
-            Event::Opened { channel, port } => {
+            SourceEvent::Opened { channel, port } => {
                 self.ledger.opened(channel);
                 if let Some(program) = program {
                     self.answer(FromEngine::Connected(program, port, channel));
                 }
             }
-            Event::Ended { channel } => {
+            SourceEvent::Ended { channel } => {
                 self.ledger.closed(channel);
                 if let Some(program) = program {
                     self.answer(FromEngine::Ended(program, channel));
@@ -205,7 +208,7 @@ impl Engine {
         }
     }
 
-    fn established(&mut self, channel: ChannelId) {
+    fn established(&mut self, channel: GlobalChannelId) {
         let Some(Waiting::Open(request, program, name)) = self.waiting.remove(&channel) else { return };
         let contract = self.node.manager().held_of(channel).next().map(|held| held.contract);
         let slot = match (self.outboxes.get_mut(&program), contract) {
@@ -222,7 +225,7 @@ impl Engine {
         self.done(request, Outcome::Opened(slot, channel));
     }
 
-    fn forget(&mut self, channel: ChannelId) -> Option<(Program, u32)> {
+    fn forget(&mut self, channel: GlobalChannelId) -> Option<(Program, u32)> {
         self.ledger.closed(channel);
         let (program, slot) = self.slots.remove(&channel)?;
         if let Some(outbox) = self.outboxes.get_mut(&program) {
@@ -232,7 +235,7 @@ impl Engine {
     }
 
     /// The outcome of what a program asked for a channel.
-    fn finish(&mut self, channel: ChannelId, outcome: Outcome) {
+    fn finish(&mut self, channel: GlobalChannelId, outcome: Outcome) {
         match self.waiting.remove(&channel) {
             Some(Waiting::Open(request, ..) | Waiting::Change(request, _)) => self.done(request, outcome),
             Some(Waiting::Close(request, of)) => {
@@ -251,7 +254,7 @@ impl Engine {
     fn status(&mut self, from: u32) -> EngineStatus {
         let own = self.node.manager().node();
         let manager = self.node.manager();
-        let held: Vec<Held> = manager.held().skip(from as usize).take(ROWS).collect();
+        let held: Vec<HeldContract> = manager.held().skip(from as usize).take(ROWS).collect();
         let rows = held.iter().map(|held| self.row(own, held)).collect();
         let reserved = self.wires.iter().map(|wire| (wire.peer, self.node.reserved(wire.peer))).collect();
         let quotas = manager.quotas();
@@ -271,7 +274,7 @@ impl Engine {
         }
     }
 
-    fn row(&self, own: NodeId, held: &Held) -> (Row, Port) {
+    fn row(&self, own: NodeId, held: &HeldContract) -> (Row, Port) {
         let account = self.ledger.get(held.channel);
         let direction = match (held.channel.node == own, held.place.to) {
             (true, None) => Direction::Within,
@@ -296,7 +299,7 @@ impl Engine {
     }
 
     /// The name of the receiver of a channel that begins here.
-    fn name_of(&self, channel: ChannelId) -> String {
+    fn name_of(&self, channel: GlobalChannelId) -> String {
         let open =
             self.slots.get(&channel).and_then(|(program, slot)| self.outboxes.get(program)?.channel(*slot));
         open.map(|open| open.name.clone()).unwrap_or_default()
@@ -342,7 +345,7 @@ impl Engine {
 }
 
 /// A contract as programs see it.
-pub(crate) fn shown(contract: &Contract) -> laxity_client::Contract {
+pub(crate) fn shown(contract: &ChannelContract) -> laxity_client::Contract {
     let bytes = |bytes: Bytes| u32::try_from(bytes.get()).unwrap_or(u32::MAX);
     laxity_client::Contract {
         max_message: bytes(contract.max_message),
@@ -354,8 +357,8 @@ pub(crate) fn shown(contract: &Contract) -> laxity_client::Contract {
 }
 
 /// A contract as the network counts it.
-pub(crate) fn counted(contract: &laxity_client::Contract) -> Contract {
-    Contract {
+pub(crate) fn counted(contract: &laxity_client::Contract) -> ChannelContract {
+    ChannelContract {
         max_message: Bytes::new(contract.max_message.into()),
         min_message: Bytes::new(contract.min_message.into()),
         min_interval: Span::from_ns(contract.interval_ns),

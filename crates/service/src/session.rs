@@ -21,9 +21,9 @@ use tokio::sync::mpsc;
 use tokio::time::{interval, sleep, timeout};
 
 use crate::control::Control;
-use crate::directory::Record;
+use crate::directory::NodeRecord;
 use crate::identity::Identity;
-use crate::node_file::Link;
+use crate::node_file::LinkFile;
 use crate::pulse::Pulse;
 use crate::seal::MATERIAL;
 
@@ -61,7 +61,7 @@ pub(crate) enum Said {
         packet: u32,
     },
     /// A record of the directory.
-    Record(Record),
+    Record(NodeRecord),
     /// A sign of life.
     Alive,
     /// A message about clocks.
@@ -109,7 +109,7 @@ pub(crate) fn reserve(socket: &impl std::os::fd::AsFd) {
     }
 }
 
-async fn connect(link: &Link, identity: &Identity) -> Result<Connection, Broken> {
+async fn connect(link: &LinkFile, identity: &Identity) -> Result<Connection, Broken> {
     let socket = if link.local.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     socket.bind(SocketAddr::new(link.local.ip(), 0))?;
     reserve(&socket);
@@ -124,7 +124,7 @@ async fn connect(link: &Link, identity: &Identity) -> Result<Connection, Broken>
     Ok(Connection { stream: Box::new(stream), material: Some(material) })
 }
 
-async fn accept(stream: TcpStream, link: &Link, identity: &Identity) -> Result<Connection, Broken> {
+async fn accept(stream: TcpStream, link: &LinkFile, identity: &Identity) -> Result<Connection, Broken> {
     reserve(&stream);
     stream.set_nodelay(true)?;
     let Some(acceptor) = identity.acceptor() else {
@@ -166,7 +166,7 @@ async fn read<S: AsyncRead + Unpin>(stream: &mut S) -> Result<Said, Broken> {
 /// Greets the neighbour; answers the number of the keys.
 async fn greet(
     connection: &mut Connection,
-    link: &Link,
+    link: &LinkFile,
     control: &Control,
     leads: bool,
     key: u8,
@@ -199,7 +199,7 @@ async fn greet(
 async fn talk(
     connection: Connection,
     control: &Control,
-    link: &Link,
+    link: &LinkFile,
     (leads, key): (bool, u8),
 ) -> Result<(), Broken> {
     let peer = NodeId(link.peer_id);
@@ -257,7 +257,7 @@ async fn talk(
 }
 
 /// Keeps a session with the neighbour of a link.
-pub(crate) async fn keep(control: Rc<Control>, link: Link, identity: Rc<Identity>) {
+pub(crate) async fn keep(control: Rc<Control>, link: LinkFile, identity: Rc<Identity>) {
     if control.id() < NodeId(link.peer_id) {
         lead(control, link, identity).await;
     } else {
@@ -266,7 +266,7 @@ pub(crate) async fn keep(control: Rc<Control>, link: Link, identity: Rc<Identity
 }
 
 /// Connects again and again: after a failure soon, after a success before the session's end.
-async fn lead(control: Rc<Control>, link: Link, identity: Rc<Identity>) {
+async fn lead(control: Rc<Control>, link: LinkFile, identity: Rc<Identity>) {
     let mut key = control.first_key();
     loop {
         let attempt = timeout(HANDSHAKE, async {
@@ -297,7 +297,7 @@ async fn lead(control: Rc<Control>, link: Link, identity: Rc<Identity>) {
 }
 
 /// Accepts each connection; the newest session counts.
-async fn follow(control: Rc<Control>, link: Link, identity: Rc<Identity>) {
+async fn follow(control: Rc<Control>, link: LinkFile, identity: Rc<Identity>) {
     let listener = loop {
         match TcpListener::bind(link.local).await {
             Ok(listener) => break listener,

@@ -6,13 +6,13 @@ use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 
 use laxity_client::bell::Bell;
-use laxity_client::socket::Socket;
+use laxity_client::socket::ProgramSocket;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 /// A value that owns the file of [`AsRawFd`] as long as it lives.
 pub(crate) trait OwnsFile: AsRawFd {}
-impl OwnsFile for Socket {}
+impl OwnsFile for ProgramSocket {}
 impl OwnsFile for Rung {}
 
 /// A bell that is watched.

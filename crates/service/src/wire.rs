@@ -4,17 +4,17 @@ use std::io;
 use std::net::UdpSocket;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use laxity_machine::udp::{self, BATCH, Receiver, Sender};
-use laxity_node::LinkConfig;
+use laxity_machine::udp::{self, BATCH, UdpReceiver, UdpSender};
+use laxity_node::NodeLinkConfig;
 use laxity_signalling::identity::NodeId;
-use laxity_transport::Header;
+use laxity_transport::TransportHeader;
 use laxity_units::{Span, Time};
 use nix::sys::socket::{setsockopt, sockopt};
 use nix::time::ClockId;
 
 use crate::clock::nanoseconds;
 use crate::crossing::Crossing;
-use crate::node_file::Link;
+use crate::node_file::LinkFile;
 use crate::seal::{AROUND, MATERIAL, Opener, Sealer, Unsealed};
 use crate::session::reserve;
 
@@ -42,8 +42,8 @@ pub(crate) struct Wire {
     /// The neighbour.
     pub(crate) peer: NodeId,
     socket: UdpSocket,
-    receiver: Receiver,
-    sender: Sender,
+    receiver: UdpReceiver,
+    sender: UdpSender,
     sealer: Option<Sealer>,
     /// The keys of this session and of the one before.
     openers: Vec<Opener>,
@@ -53,7 +53,7 @@ pub(crate) struct Wire {
     stamps: bool,
     /// The clock of the neighbour.
     pub(crate) crossing: Option<Crossing>,
-    config: LinkConfig,
+    config: NodeLinkConfig,
     /// When the link is free.
     pub(crate) free_at: Time,
     /// A frame is in transmission.
@@ -69,7 +69,7 @@ impl Wire {
     ///
     /// # Errors
     /// The address is not of this host, or in use.
-    pub(crate) fn open(link: &Link, config: LinkConfig, sealed: bool) -> io::Result<Self> {
+    pub(crate) fn open(link: &LinkFile, config: NodeLinkConfig, sealed: bool) -> io::Result<Self> {
         let socket = UdpSocket::bind(link.local)?;
         socket.connect(link.remote)?;
         socket.set_nonblocking(true)?;
@@ -82,8 +82,8 @@ impl Wire {
         Ok(Self {
             peer: NodeId(link.peer_id),
             socket,
-            receiver: Receiver::new(),
-            sender: Sender::new(trains),
+            receiver: UdpReceiver::new(),
+            sender: UdpSender::new(trains),
             sealer: None,
             openers: Vec::new(),
             sealed,
@@ -168,7 +168,7 @@ impl Wire {
         self.busy = true;
         if self.stamps {
             // A frame of the node has a header without a tag.
-            let _ = Header::stamp(frame, self.free_at);
+            let _ = TransportHeader::stamp(frame, self.free_at);
         }
         if self.sealed {
             let Some(sealer) = self.sealer.as_mut().filter(|sealer| !sealer.is_used_up()) else {

@@ -13,11 +13,11 @@ use laxity_admission::{Environment, ResourceModel};
 use laxity_qos::channel::Block;
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_signalling::Manager;
-use laxity_signalling::contract::Contract;
+use laxity_signalling::contract::ChannelContract;
 use laxity_signalling::division::{Division, Needs};
 use laxity_signalling::exact::{Capacity, Exact};
-use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Owner, Port, Version};
-use laxity_signalling::message::{Ask, Body, Message};
+use laxity_signalling::identity::{Epoch, GlobalChannelId, NodeId, Owner, Port, Version};
+use laxity_signalling::message::{Ask, Body, ContractMessage};
 use laxity_signalling::resources::Resources;
 use laxity_signalling::settings::Settings;
 use laxity_signalling::tables::Tables;
@@ -89,7 +89,7 @@ fn report<R: Resources>(name: &str, channels: u32, resources: R) {
 }
 
 fn establish<R: Resources>(manager: &mut Manager<R>, local: u32) {
-    let contract = Contract {
+    let contract = ChannelContract {
         max_message: Bytes::from_kib(4),
         min_message: Bytes::new(1),
         min_interval: Span::from_ms(100 + u64::from(local % 100)),
@@ -120,8 +120,8 @@ fn establish<R: Resources>(manager: &mut Manager<R>, local: u32) {
 }
 
 fn input<R: Resources>(manager: &mut Manager<R>, from: NodeId, local: u32, sequence: u32, body: Body) {
-    let channel = ChannelId { node: NodeId(0), epoch: Epoch(1), local };
-    manager.handle(Time::ZERO, from, Message { channel, version: Version::FIRST, sequence, body });
+    let channel = GlobalChannelId { node: NodeId(0), epoch: Epoch(1), local };
+    manager.handle(Time::ZERO, from, ContractMessage { channel, version: Version::FIRST, sequence, body });
     while let Some(output) = manager.poll_transmit() {
         black_box(output);
     }

@@ -2,7 +2,7 @@
 
 use laxity_units::Time;
 
-use crate::contract::Contract;
+use crate::contract::ChannelContract;
 use crate::identity::{Epoch, NodeId, Owner, Port, Program, Version};
 use crate::settings::Settings;
 
@@ -25,7 +25,7 @@ pub(crate) struct Call {
 #[derive(Debug, Clone)]
 pub(crate) enum State {
     /// The request is under way.
-    Opening { contract: Contract, attempts: Attempts },
+    Opening { contract: ChannelContract, attempts: Attempts },
     /// The channel is in use.
     Established(Established),
     /// The release is under way.
@@ -41,7 +41,7 @@ pub(crate) struct Established {
     pub(crate) version: Version,
     /// The life of the destination that committed it.
     pub(crate) life: Epoch,
-    pub(crate) contract: Contract,
+    pub(crate) contract: ChannelContract,
     /// The last answer of the destination.
     pub(crate) heard: Time,
     /// The destination answered to a refresh with this version.
@@ -55,7 +55,7 @@ pub(crate) struct Established {
     pub(crate) unheard: u32,
     pub(crate) refresh: Time,
     /// The contract that is being established beside.
-    pub(crate) change: Option<(Version, Contract, Attempts)>,
+    pub(crate) change: Option<(Version, ChannelContract, Attempts)>,
     /// The contract before, and when the last message under it is delivered.
     pub(crate) retiring: Option<(Version, Time)>,
 }

@@ -24,11 +24,11 @@ use std::fmt;
 
 use laxity_units::{Bytes, Span};
 
-use crate::contract::Contract;
+use crate::contract::ChannelContract;
 use crate::division::{Division, Needs};
-use crate::identity::{ChannelId, Epoch, NodeId, Owner, Port, Version};
-use crate::message::{Ask, Body, MOST_HOPS, Message};
-use crate::refusal::{Acceptable, Refused, Resource, Shortage};
+use crate::identity::{Epoch, GlobalChannelId, NodeId, Owner, Port, Version};
+use crate::message::{Ask, Body, ContractMessage, MOST_HOPS};
+use crate::refusal::{Alternative, Denial, NodeResource, Shortage};
 
 /// The longest message, in bytes: a request at the last node of the longest route.
 pub const LONGEST: usize = HEADER + 36 + 4 + 4 + 1 + 4 + 8 + 8 + (1 + 4 * MOST_HOPS) + (1 + 16 * MOST_HOPS);
@@ -69,22 +69,22 @@ impl std::error::Error for Malformed {}
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooShort(pub usize);
 
-const RESOURCES: [Resource; 15] = [
-    Resource::Link,
-    Resource::Cpu,
-    Resource::Messages,
-    Resource::Packets,
-    Resource::ReceivePlaces,
-    Resource::Deadline,
-    Resource::QuotaChannels,
-    Resource::QuotaBandwidth,
-    Resource::QuotaBuffers,
-    Resource::QuotaCpu,
-    Resource::Route,
-    Resource::Entries,
-    Resource::Answer,
-    Resource::Agreement,
-    Resource::Valid,
+const RESOURCES: [NodeResource; 15] = [
+    NodeResource::Link,
+    NodeResource::Cpu,
+    NodeResource::Messages,
+    NodeResource::Packets,
+    NodeResource::ReceivePlaces,
+    NodeResource::Deadline,
+    NodeResource::QuotaChannels,
+    NodeResource::QuotaBandwidth,
+    NodeResource::QuotaBuffers,
+    NodeResource::QuotaCpu,
+    NodeResource::Route,
+    NodeResource::Entries,
+    NodeResource::Answer,
+    NodeResource::Agreement,
+    NodeResource::Valid,
 ];
 
 const DIVISIONS: [Division; 4] =
@@ -95,9 +95,9 @@ const DIVISIONS: [Division; 4] =
 ///
 /// # Errors
 /// The space is too short, or a list of the message is longer than a route, which no manager sends.
-pub fn encode(message: &Message, bytes: &mut [u8]) -> Result<usize, TooShort> {
+pub fn encode(message: &ContractMessage, bytes: &mut [u8]) -> Result<usize, TooShort> {
     let mut out = Writer { bytes, at: 0 };
-    let ChannelId { node, epoch, local } = message.channel;
+    let GlobalChannelId { node, epoch, local } = message.channel;
     out.u8(FORMAT);
     out.u8(message.body.kind());
     out.u16(0);
@@ -132,7 +132,7 @@ pub fn encode(message: &Message, bytes: &mut [u8]) -> Result<usize, TooShort> {
 ///
 /// # Errors
 /// The bytes are no message. Nothing is allocated beyond what the bytes hold.
-pub fn decode(bytes: &[u8]) -> Result<Message, Malformed> {
+pub fn decode(bytes: &[u8]) -> Result<ContractMessage, Malformed> {
     let mut from = Reader { bytes };
     if from.u8()? != FORMAT {
         return Err(Malformed::Format);
@@ -142,7 +142,7 @@ pub fn decode(bytes: &[u8]) -> Result<Message, Malformed> {
         return Err(Malformed::Length);
     }
     let (node, epoch) = (NodeId(from.u32()?), Epoch(from.u32()?));
-    let channel = ChannelId { node, epoch, local: from.u32()? };
+    let channel = GlobalChannelId { node, epoch, local: from.u32()? };
     let (version, sequence) = (Version(from.u32()?), from.u32()?);
     let body = match kind {
         1 => Body::Ask(take_ask(&mut from)?),
@@ -156,7 +156,7 @@ pub fn decode(bytes: &[u8]) -> Result<Message, Malformed> {
         _ => return Err(Malformed::Word),
     };
     match from.bytes {
-        [] => Ok(Message { channel, version, sequence, body }),
+        [] => Ok(ContractMessage { channel, version, sequence, body }),
         _ => Err(Malformed::Length),
     }
 }
@@ -174,7 +174,7 @@ fn optional(version: u32) -> Option<Version> {
 }
 
 fn put_ask(out: &mut Writer<'_>, ask: &Ask) {
-    let Contract { max_message, min_message, min_interval, burst, deadline } = ask.contract;
+    let ChannelContract { max_message, min_message, min_interval, burst, deadline } = ask.contract;
     [max_message.get(), min_message.get(), min_interval.as_ps()]
         .into_iter()
         .for_each(|number| out.u64(number));
@@ -192,7 +192,7 @@ fn put_ask(out: &mut Writer<'_>, ask: &Ask) {
 }
 
 fn take_ask(from: &mut Reader<'_>) -> Result<Ask, Malformed> {
-    let contract = Contract {
+    let contract = ChannelContract {
         max_message: Bytes::new(from.u64()?),
         min_message: Bytes::new(from.u64()?),
         min_interval: from.span()?,
@@ -212,17 +212,17 @@ fn take_ask(from: &mut Reader<'_>) -> Result<Ask, Malformed> {
     })
 }
 
-fn put_refusal(out: &mut Writer<'_>, refused: &Refused, beyond: bool) {
+fn put_refusal(out: &mut Writer<'_>, refused: &Denial, beyond: bool) {
     let Shortage { resource, missing, acceptable } = refused.shortage;
     out.u32(refused.node.0);
     out.u8(word(&RESOURCES, &resource));
     out.u64(missing);
     let (kind, value) = match acceptable {
-        Acceptable::Unknown => (0, 0),
-        Acceptable::Deadline(span) => (1, span.as_ps()),
-        Acceptable::Interval(span) => (2, span.as_ps()),
-        Acceptable::Burst(burst) => (3, u64::from(burst)),
-        Acceptable::Later => (4, 0),
+        Alternative::Unknown => (0, 0),
+        Alternative::Deadline(span) => (1, span.as_ps()),
+        Alternative::Interval(span) => (2, span.as_ps()),
+        Alternative::Burst(burst) => (3, u64::from(burst)),
+        Alternative::Later => (4, 0),
     };
     out.u8(kind);
     out.u64(value);
@@ -233,11 +233,11 @@ fn take_refusal(from: &mut Reader<'_>) -> Result<Body, Malformed> {
     let node = NodeId(from.u32()?);
     let (resource, missing) = (from.word(&RESOURCES)?, from.u64()?);
     let acceptable = match (from.u8()?, from.u64()?) {
-        (0, 0) => Acceptable::Unknown,
-        (1, ps) => Acceptable::Deadline(Span::from_ps(ps)),
-        (2, ps) => Acceptable::Interval(Span::from_ps(ps)),
-        (3, burst) => Acceptable::Burst(u32::try_from(burst).map_err(|_| Malformed::Range)?),
-        (4, 0) => Acceptable::Later,
+        (0, 0) => Alternative::Unknown,
+        (1, ps) => Alternative::Deadline(Span::from_ps(ps)),
+        (2, ps) => Alternative::Interval(Span::from_ps(ps)),
+        (3, burst) => Alternative::Burst(u32::try_from(burst).map_err(|_| Malformed::Range)?),
+        (4, 0) => Alternative::Later,
         (0 | 4, _) => return Err(Malformed::Range),
         _ => return Err(Malformed::Word),
     };
@@ -247,7 +247,7 @@ fn take_refusal(from: &mut Reader<'_>) -> Result<Body, Malformed> {
         _ => return Err(Malformed::Range),
     };
     Ok(Body::Refuse {
-        refused: Refused { node, shortage: Shortage { resource, missing, acceptable } },
+        refused: Denial { node, shortage: Shortage { resource, missing, acceptable } },
         beyond,
     })
 }

@@ -5,7 +5,7 @@ use laxity_units::{Bytes, Span};
 /// A linear bounded arrival process (resource management, section 2.1) and its end-to-end delay
 /// bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Contract {
+pub struct ChannelContract {
     /// `M_max`: the largest message.
     pub max_message: Bytes,
     /// The smallest message, at most `max_message`.
@@ -18,7 +18,7 @@ pub struct Contract {
     pub deadline: Span,
 }
 
-impl Contract {
+impl ChannelContract {
     /// Whether each field is within its range.
     pub fn is_valid(&self) -> bool {
         !self.max_message.is_zero()
@@ -45,7 +45,7 @@ impl Contract {
 
 /// The part of the quota of its owner that a reservation takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Claim {
+pub struct QuotaClaim {
     /// Link bandwidth in bytes per second.
     pub bandwidth: u64,
     /// Packet and message buffers, and receive places.
@@ -54,11 +54,11 @@ pub struct Claim {
     pub cpu: u64,
 }
 
-impl Claim {
+impl QuotaClaim {
     /// The sum, or the largest number that can be named.
     #[must_use]
-    pub fn plus(self, other: Claim) -> Claim {
-        Claim {
+    pub fn plus(self, other: QuotaClaim) -> QuotaClaim {
+        QuotaClaim {
             bandwidth: self.bandwidth.saturating_add(other.bandwidth),
             buffers: self.buffers.saturating_add(other.buffers),
             cpu: self.cpu.saturating_add(other.cpu),
@@ -67,8 +67,8 @@ impl Claim {
 
     /// The difference, or zero.
     #[must_use]
-    pub fn minus(self, other: Claim) -> Claim {
-        Claim {
+    pub fn minus(self, other: QuotaClaim) -> QuotaClaim {
+        QuotaClaim {
             bandwidth: self.bandwidth.saturating_sub(other.bandwidth),
             buffers: self.buffers.saturating_sub(other.buffers),
             cpu: self.cpu.saturating_sub(other.cpu),

@@ -2,7 +2,7 @@
 
 /// Messages and inputs that a manager did not act upon, and what it did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counters {
+pub struct ManagerCounters {
     /// Messages that were handled, of any kind.
     pub handled: u64,
     /// Messages that were sent.

@@ -48,7 +48,7 @@ pub struct Needs {
 
 /// The hops need more than there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Late {
+pub struct HopsTooLate {
     /// The slowest hop, counted from the source.
     pub hop: usize,
     /// How much more time would do.
@@ -61,7 +61,7 @@ pub struct Late {
 ///
 /// # Errors
 /// The slowest hop and the time that is missing, where the hops need more than `budget`.
-pub fn divide(hops: &[Needs], budget: Span, division: Division) -> Result<Vec<Span>, Late> {
+pub fn divide(hops: &[Needs], budget: Span, division: Division) -> Result<Vec<Span>, HopsTooLate> {
     let mut deadlines: Vec<Span> = hops.iter().map(|needs| needs.least).collect();
     let taken = sum(hops);
     if taken > budget {
@@ -115,9 +115,9 @@ pub fn least(hops: &[Needs], division: Division) -> Span {
 }
 
 /// The slowest hop is short of `missing`; of several that are slowest, the last.
-fn late(hops: &[Needs], missing: Span) -> Late {
+fn late(hops: &[Needs], missing: Span) -> HopsTooLate {
     let hop = (0..hops.len()).max_by_key(|hop| hops[*hop].least).unwrap_or(0);
-    Late { hop, missing }
+    HopsTooLate { hop, missing }
 }
 
 fn room(needs: &Needs) -> u128 {
@@ -185,9 +185,9 @@ mod tests {
         assert_eq!((least(&all, Division::Proportional), least(&all, Division::Alike)), (us(72), us(150)));
         for division in [Division::Proportional, Division::Equal, Division::Slowest] {
             assert!(divide(&all, us(72), division).is_ok());
-            assert_eq!(divide(&all, us(69), division), Err(Late { hop: 1, missing: us(3) }));
+            assert_eq!(divide(&all, us(69), division), Err(HopsTooLate { hop: 1, missing: us(3) }));
         }
-        assert_eq!(divide(&all, us(147), Division::Alike), Err(Late { hop: 1, missing: us(1) }));
+        assert_eq!(divide(&all, us(147), Division::Alike), Err(HopsTooLate { hop: 1, missing: us(1) }));
     }
 
     /// All of the slack is shared out where hops can use it, but for rounding.

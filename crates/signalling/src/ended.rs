@@ -7,8 +7,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::identity::{ChannelId, NodeId, Version};
-use crate::refusal::Refused;
+use crate::identity::{GlobalChannelId, NodeId, Version};
+use crate::refusal::Denial;
 
 /// How a version of a channel ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,11 +16,11 @@ pub(crate) enum Ending {
     /// The whole channel is over.
     Over,
     /// This version was refused.
-    Refused(Refused),
+    Refused(Denial),
 }
 
 /// A version of a channel, and the neighbour that it came by.
-type Key = (NodeId, ChannelId, Version);
+type Key = (NodeId, GlobalChannelId, Version);
 
 /// The last endings; the oldest makes way.
 #[derive(Debug, Clone, Default)]
@@ -43,14 +43,14 @@ impl Ended {
     }
 
     /// How `version` of `channel` ended: by itself, or with the channel.
-    pub(crate) fn ending(&self, from: NodeId, channel: ChannelId, version: Version) -> Option<Ending> {
+    pub(crate) fn ending(&self, from: NodeId, channel: GlobalChannelId, version: Version) -> Option<Ending> {
         // An ended channel is remembered under version 0, which no contract has.
         let over = self.endings.get(&(from, channel, Version(0)));
         over.or_else(|| self.endings.get(&(from, channel, version))).copied()
     }
 
     /// Remembers that the whole of `channel` is over.
-    pub(crate) fn over(&mut self, from: NodeId, channel: ChannelId, most: usize) {
+    pub(crate) fn over(&mut self, from: NodeId, channel: GlobalChannelId, most: usize) {
         self.remember((from, channel, Version(0)), Ending::Over, most);
     }
 

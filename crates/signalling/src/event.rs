@@ -2,13 +2,13 @@
 
 use laxity_units::Span;
 
-use crate::contract::Contract;
-use crate::identity::{ChannelId, NodeId, Owner, Port, Program, Version};
-use crate::refusal::Refused;
+use crate::contract::ChannelContract;
+use crate::identity::{GlobalChannelId, NodeId, Owner, Port, Program, Version};
+use crate::refusal::Denial;
 
 /// A request of a program for a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Open {
+pub struct OpenRequest {
     /// The program; the request renews its lease.
     pub program: Program,
     /// Pays for the channel.
@@ -16,7 +16,7 @@ pub struct Open {
     /// The queue at the destination.
     pub port: Port,
     /// The contract.
-    pub contract: Contract,
+    pub contract: ChannelContract,
     /// From this node to the destination, both included.
     pub route: Vec<NodeId>,
 }
@@ -28,11 +28,11 @@ pub struct Open {
 /// `Lost`. A request to change ends with `Changed`, `ChangeRefused`, or the end of the channel. A
 /// receiver is notified of `Opened` once, then of `Ended` once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event {
+pub enum SourceEvent {
     /// The channel is established.
     Established {
         /// Which.
-        channel: ChannelId,
+        channel: GlobalChannelId,
         /// The local deadline at this node.
         deadline: Span,
     },
@@ -40,14 +40,14 @@ pub enum Event {
     /// ends.
     Refused {
         /// Which.
-        channel: ChannelId,
+        channel: GlobalChannelId,
         /// Why.
-        refused: Refused,
+        refused: Denial,
     },
     /// The new contract is in place at every node: use it from the next message on.
     Changed {
         /// Which.
-        channel: ChannelId,
+        channel: GlobalChannelId,
         /// The version of the new contract.
         version: Version,
         /// The local deadline at this node.
@@ -56,35 +56,35 @@ pub enum Event {
     /// The old contract stays.
     ChangeRefused {
         /// Which.
-        channel: ChannelId,
+        channel: GlobalChannelId,
         /// The version that is refused.
         version: Version,
         /// Why.
-        refused: Refused,
+        refused: Denial,
     },
     /// The channel is closed.
     Closed {
         /// Which.
-        channel: ChannelId,
+        channel: GlobalChannelId,
         /// The destination answered, so every node that can be reached has released it.
         everywhere: bool,
     },
     /// The channel broke: a node or a link on its route failed.
     Lost {
         /// Which.
-        channel: ChannelId,
+        channel: GlobalChannelId,
     },
     /// At the destination: a channel is established to `port`.
     Opened {
         /// Which.
-        channel: ChannelId,
+        channel: GlobalChannelId,
         /// The queue.
         port: Port,
     },
     /// At the destination: the channel is over.
     Ended {
         /// Which.
-        channel: ChannelId,
+        channel: GlobalChannelId,
     },
 }
 

@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 
 use laxity_units::{Bytes, Span};
 
-use crate::contract::Claim;
+use crate::contract::QuotaClaim;
 use crate::identity::{NodeId, Port};
-use crate::refusal::{Acceptable, Resource, Shortage};
-use crate::resources::{Asked, Offer, Place, ReservationId, Resources};
+use crate::refusal::{Alternative, NodeResource, Shortage};
+use crate::resources::{ChannelPlace, NodeRequest, Offer, ReservationId, Resources};
 
 /// The whole of a link or of the CPU.
 pub const WHOLE: u64 = 1_000_000_000;
@@ -35,14 +35,14 @@ pub struct Capacity {
 #[derive(Debug, Clone)]
 pub struct Exact {
     capacity: Capacity,
-    held: BTreeMap<ReservationId, Held>,
+    held: BTreeMap<ReservationId, HeldResources>,
     sums: Sums,
     next: u64,
 }
 
 /// The resources of one reservation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Held {
+pub struct HeldResources {
     /// The next node and so the link; `None` at the destination.
     pub to: Option<NodeId>,
     /// The queue at the destination.
@@ -72,7 +72,7 @@ pub struct Sums {
     pub places: BTreeMap<Port, u64>,
 }
 
-impl Held {
+impl HeldResources {
     /// The part of the link that it takes at `deadline`.
     fn density(&self, deadline: Span) -> u64 {
         let parts = u128::from(self.service.as_ps()) * u128::from(WHOLE);
@@ -82,7 +82,7 @@ impl Held {
 
 impl Sums {
     /// The sums over `held` from scratch.
-    pub fn of<'a>(held: impl IntoIterator<Item = &'a Held>) -> Self {
+    pub fn of<'a>(held: impl IntoIterator<Item = &'a HeldResources>) -> Self {
         let mut sums = Self::default();
         for held in held {
             sums.add(held);
@@ -90,7 +90,7 @@ impl Sums {
         sums
     }
 
-    fn add(&mut self, held: &Held) {
+    fn add(&mut self, held: &HeldResources) {
         if let Some(to) = held.to {
             *self.links.entry(to).or_default() += held.density(held.deadline);
         }
@@ -101,7 +101,7 @@ impl Sums {
         self.buffers += held.buffers;
     }
 
-    fn subtract(&mut self, held: &Held) {
+    fn subtract(&mut self, held: &HeldResources) {
         if let Some(to) = held.to {
             take(&mut self.links, &to, held.density(held.deadline));
         }
@@ -143,7 +143,7 @@ impl Exact {
     }
 
     /// Every reservation.
-    pub fn held(&self) -> &BTreeMap<ReservationId, Held> {
+    pub fn held(&self) -> &BTreeMap<ReservationId, HeldResources> {
         &self.held
     }
 
@@ -152,19 +152,19 @@ impl Exact {
         &self.sums
     }
 
-    fn wants(&self, asked: &Asked) -> Result<(Held, Span), Shortage> {
-        let Place { from, to, port } = asked.place;
+    fn wants(&self, asked: &NodeRequest) -> Result<(HeldResources, Span), Shortage> {
+        let ChannelPlace { from, to, port } = asked.place;
         let contract = &asked.contract;
         let (service, way) = match to.map(|to| self.capacity.links.get(&to)) {
             None => (Span::ZERO, Span::ZERO),
-            Some(None) => return Err(Shortage::of(Resource::Route, 1)),
+            Some(None) => return Err(Shortage::of(NodeResource::Route, 1)),
             Some(Some((speed, way))) => (transmission(contract.max_message, *speed), *way),
         };
         let cpu = u128::from(self.capacity.cpu.as_ps()) * u128::from(WHOLE);
         let cpu = cpu.div_ceil(u128::from(contract.min_interval.as_ps().max(1)));
         // A relay holds one message of the burst more: the one that comes in.
         let relayed = u64::from(from.is_some() && to.is_some());
-        let held = Held {
+        let held = HeldResources {
             to,
             port: to.is_none().then_some(port),
             service,
@@ -176,26 +176,28 @@ impl Exact {
         Ok((held, way))
     }
 
-    fn check(&self, held: &Held, asked: &Asked) -> Result<(), Shortage> {
+    fn check(&self, held: &HeldResources, asked: &NodeRequest) -> Result<(), Shortage> {
         let over = |sum: u64, more: u64, most: u64| sum.saturating_add(more).saturating_sub(most);
         let interval = asked.contract.min_interval;
         let cpu = over(self.sums.cpu, held.cpu, WHOLE);
         if cpu > 0 {
             let left = WHOLE - self.sums.cpu;
             let slower = (left > 0).then(|| wider(self.capacity.cpu, left));
-            let acceptable = slower.map_or(Acceptable::Later, Acceptable::Interval);
-            return Err(Shortage::of(Resource::Cpu, cpu.div_ceil(WHOLE / 1_000_000)).but(acceptable));
+            let acceptable = slower.map_or(Alternative::Later, Alternative::Interval);
+            return Err(Shortage::of(NodeResource::Cpu, cpu.div_ceil(WHOLE / 1_000_000)).but(acceptable));
         }
         let buffers = over(self.sums.buffers, held.buffers, self.capacity.buffers);
         if buffers > 0 {
-            return Err(Shortage::of(Resource::Packets, buffers).but(fewer(asked.contract.burst, buffers)));
+            return Err(
+                Shortage::of(NodeResource::Packets, buffers).but(fewer(asked.contract.burst, buffers))
+            );
         }
         if let Some(port) = held.port {
             let used = self.sums.places.get(&port).copied().unwrap_or(0);
             let places = over(used, held.buffers, self.capacity.places);
             if places > 0 {
                 let acceptable = fewer(asked.contract.burst, places);
-                return Err(Shortage::of(Resource::ReceivePlaces, places).but(acceptable));
+                return Err(Shortage::of(NodeResource::ReceivePlaces, places).but(acceptable));
             }
         }
         if let Some(to) = held.to {
@@ -204,8 +206,10 @@ impl Exact {
             if link > 0 {
                 let left = WHOLE - used;
                 let slower = (left > 0).then(|| wider(held.service, left));
-                let acceptable = slower.map_or(Acceptable::Later, Acceptable::Interval);
-                return Err(Shortage::of(Resource::Link, link.div_ceil(WHOLE / 1_000_000)).but(acceptable));
+                let acceptable = slower.map_or(Alternative::Later, Alternative::Interval);
+                return Err(
+                    Shortage::of(NodeResource::Link, link.div_ceil(WHOLE / 1_000_000)).but(acceptable)
+                );
             }
         }
         Ok(())
@@ -213,7 +217,7 @@ impl Exact {
 
     /// The least deadline leaves half of what is left of the link to others, as long as that is
     /// before `I_min`.
-    fn least(&self, held: &Held) -> Span {
+    fn least(&self, held: &HeldResources) -> Span {
         let Some(to) = held.to else { return Span::ZERO };
         let used = self.sums.links.get(&to).copied().unwrap_or(0);
         wider(held.service, (WHOLE - used).div_ceil(2)).min(held.interval)
@@ -226,9 +230,9 @@ fn wider(service: Span, parts: u64) -> Span {
     Span::from_ps(u64::try_from(span).unwrap_or(u64::MAX))
 }
 
-fn fewer(burst: u32, missing: u64) -> Acceptable {
+fn fewer(burst: u32, missing: u64) -> Alternative {
     let fewer = u64::from(burst).checked_sub(missing).and_then(|burst| u32::try_from(burst).ok());
-    fewer.filter(|burst| *burst > 0).map_or(Acceptable::Later, Acceptable::Burst)
+    fewer.filter(|burst| *burst > 0).map_or(Alternative::Later, Alternative::Burst)
 }
 
 fn transmission(size: Bytes, speed: u64) -> Span {
@@ -237,29 +241,30 @@ fn transmission(size: Bytes, speed: u64) -> Span {
 }
 
 impl Resources for Exact {
-    type Snapshot = (Sums, Vec<Held>);
+    type Snapshot = (Sums, Vec<HeldResources>);
 
-    fn reserve(&mut self, asked: &Asked) -> Result<Offer, Shortage> {
+    fn reserve(&mut self, asked: &NodeRequest) -> Result<Offer, Shortage> {
         let (held, way) = self.wants(asked)?;
         self.check(&held, asked)?;
         let least = self.least(&held);
         // A destination takes no link: any deadline is one of its own.
         let latest = if held.to.is_some() { held.interval } else { Span::ZERO };
-        let held = Held { deadline: least, ..held };
+        let held = HeldResources { deadline: least, ..held };
         let id = ReservationId(self.next);
         self.next += 1;
         self.sums.add(&held);
         self.held.insert(id, held);
         let bandwidth = held.to.map_or(0, |_| asked.contract.bandwidth());
-        let claim = Claim { bandwidth, buffers: held.buffers, cpu: held.cpu.div_ceil(WHOLE / 1_000_000) };
+        let claim =
+            QuotaClaim { bandwidth, buffers: held.buffers, cpu: held.cpu.div_ceil(WHOLE / 1_000_000) };
         Ok(Offer { id, least, latest, way, claim })
     }
 
     fn commit(&mut self, id: ReservationId, deadline: Span) -> Result<(), Shortage> {
-        let held = self.held.get_mut(&id).ok_or(Shortage::of(Resource::Agreement, 0))?;
+        let held = self.held.get_mut(&id).ok_or(Shortage::of(NodeResource::Agreement, 0))?;
         // A promise is only ever relaxed.
         if deadline < held.deadline {
-            return Err(Shortage::of(Resource::Deadline, (held.deadline - deadline).as_ps()));
+            return Err(Shortage::of(NodeResource::Deadline, (held.deadline - deadline).as_ps()));
         }
         self.sums.subtract(held);
         held.deadline = deadline;
@@ -274,7 +279,7 @@ impl Resources for Exact {
     }
 
     fn snapshot(&self) -> Self::Snapshot {
-        let mut held: Vec<Held> = self.held.values().copied().collect();
+        let mut held: Vec<HeldResources> = self.held.values().copied().collect();
         held.sort_unstable();
         (self.sums.clone(), held)
     }

@@ -2,10 +2,10 @@
 
 use laxity_units::{Span, Time};
 
-use crate::contract::{Claim, Contract};
+use crate::contract::{ChannelContract, QuotaClaim};
 use crate::division::Needs;
 use crate::identity::{NodeId, Owner, Port, Version};
-use crate::resources::{Asked, Place, ReservationId};
+use crate::resources::{ChannelPlace, NodeRequest, ReservationId};
 
 /// A channel at a node of its route.
 #[derive(Debug, Clone)]
@@ -35,14 +35,14 @@ pub(crate) struct Hop {
 #[derive(Debug, Clone)]
 pub(crate) struct Slot {
     pub(crate) version: Version,
-    pub(crate) contract: Contract,
+    pub(crate) contract: ChannelContract,
     pub(crate) reservation: ReservationId,
-    pub(crate) claim: Claim,
+    pub(crate) claim: QuotaClaim,
     pub(crate) needs: Needs,
     pub(crate) way: Span,
     /// The local deadline; `None` while the reservation is tentative.
     pub(crate) deadline: Option<Span>,
-    /// [`Asked::drain`] of its reservation.
+    /// [`NodeRequest::drain`] of its reservation.
     pub(crate) drain: Span,
     /// At the destination, the local deadlines that it answered with; at the source, those of the
     /// commitment. The last one is all that the nodes before leave to the destination.
@@ -64,9 +64,14 @@ impl Hop {
     }
 
     /// The request to the resources here.
-    pub(crate) fn asked(&self, contract: Contract, balance: Span) -> Asked {
+    pub(crate) fn asked(&self, contract: ChannelContract, balance: Span) -> NodeRequest {
         let last = self.slots.iter().map(|slot| slot.contract.drain()).max();
         let drain = last.map_or(Span::ZERO, |last| last.saturating_add(self.waits));
-        Asked { contract, place: Place { from: self.prev, to: self.next, port: self.port }, balance, drain }
+        NodeRequest {
+            contract,
+            place: ChannelPlace { from: self.prev, to: self.next, port: self.port },
+            balance,
+            drain,
+        }
     }
 }

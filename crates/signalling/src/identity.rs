@@ -18,7 +18,7 @@ pub struct Epoch(pub u32);
 ///
 /// Local identities begin at 0 in each epoch and are never used again within the epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ChannelId {
+pub struct GlobalChannelId {
     /// The source of the channel.
     pub node: NodeId,
     /// The life of the source in which the channel was asked for.
@@ -60,7 +60,7 @@ impl fmt::Display for NodeId {
     }
 }
 
-impl fmt::Display for ChannelId {
+impl fmt::Display for GlobalChannelId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "<{}, {}> of epoch {}", self.node, self.local, self.epoch.0)
     }

@@ -91,5 +91,5 @@ mod manager;
 #[cfg(feature = "simulation")]
 pub mod simulation;
 
-pub use counters::Counters;
-pub use manager::{Held, Jitter, Manager};
+pub use counters::ManagerCounters;
+pub use manager::{HeldContract, Jitter, Manager};

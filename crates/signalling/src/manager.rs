@@ -11,19 +11,19 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use laxity_units::Time;
 
 use crate::call::Call;
-use crate::counters::Counters;
+use crate::counters::ManagerCounters;
 use crate::elapsed::Elapsed;
 use crate::ended::{Ended, Ending};
-use crate::event::Event;
+use crate::event::SourceEvent;
 use crate::faults::Fault;
 use crate::hop::Hop;
-use crate::identity::{ChannelId, Epoch, NodeId, Program, Version};
-use crate::message::{Body, Message};
+use crate::identity::{Epoch, GlobalChannelId, NodeId, Program, Version};
+use crate::message::{Body, ContractMessage};
 use crate::quota::Quotas;
 use crate::resources::Resources;
 use crate::settings::Settings;
 
-pub use inspect::Held;
+pub use inspect::HeldContract;
 use programs::Lease;
 
 /// Random bits from the caller's stream; they only spread retransmissions.
@@ -44,7 +44,7 @@ pub struct Manager<R> {
     jitter: Jitter,
     elapsed: Elapsed,
     /// The channels that begin at, pass or end at this node.
-    hops: BTreeMap<ChannelId, Hop>,
+    hops: BTreeMap<GlobalChannelId, Hop>,
     /// The channels that begin here, by local identity.
     calls: BTreeMap<u32, Call>,
     next_local: u32,
@@ -54,18 +54,18 @@ pub struct Manager<R> {
     epochs: BTreeMap<(NodeId, NodeId), Epoch>,
     ended: Ended,
     timers: BTreeSet<(Time, Timer)>,
-    out: VecDeque<(NodeId, Message)>,
-    events: VecDeque<Event>,
+    out: VecDeque<(NodeId, ContractMessage)>,
+    events: VecDeque<SourceEvent>,
     /// Channels of which contracts changed here since the owner took them.
-    changed: BTreeSet<ChannelId>,
-    counters: Counters,
+    changed: BTreeSet<GlobalChannelId>,
+    counters: ManagerCounters,
     #[cfg(feature = "faults")]
     fault: Option<Fault>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
-    Hop(ChannelId),
+    Hop(GlobalChannelId),
     Call(u32),
 }
 
@@ -91,7 +91,7 @@ impl<R: Resources> Manager<R> {
             timers: BTreeSet::new(),
             out: VecDeque::new(),
             events: VecDeque::new(),
-            counters: Counters::default(),
+            counters: ManagerCounters::default(),
             #[cfg(feature = "faults")]
             fault: None,
         }
@@ -121,10 +121,10 @@ impl<R: Resources> Manager<R> {
     }
 
     /// Handles `message` from the neighbour `from`. No message makes it panic.
-    pub fn handle(&mut self, now: Time, from: NodeId, message: Message) {
+    pub fn handle(&mut self, now: Time, from: NodeId, message: ContractMessage) {
         let now = self.passed(now);
         self.counters.handled += 1;
-        let Message { channel, version, sequence, body } = message;
+        let ContractMessage { channel, version, sequence, body } = message;
         let about = About { channel, version, sequence };
         match body {
             Body::Ask(ask) => self.on_ask(now, Some(from), about, ask),
@@ -152,18 +152,18 @@ impl<R: Resources> Manager<R> {
     }
 
     /// The next message and the neighbour that it is for.
-    pub fn poll_transmit(&mut self) -> Option<(NodeId, Message)> {
+    pub fn poll_transmit(&mut self) -> Option<(NodeId, ContractMessage)> {
         self.out.pop_front()
     }
 
     /// The next notification of a program.
-    pub fn poll_event(&mut self) -> Option<Event> {
+    pub fn poll_event(&mut self) -> Option<SourceEvent> {
         self.events.pop_front()
     }
 
     /// The next channel of which [`held_of`](Self::held_of) changed since it was polled last, so
     /// that a data path follows the manager without a look at every channel.
-    pub fn poll_changed(&mut self) -> Option<ChannelId> {
+    pub fn poll_changed(&mut self) -> Option<GlobalChannelId> {
         self.changed.pop_first()
     }
 
@@ -191,12 +191,12 @@ impl<R: Resources> Manager<R> {
         }
         self.counters.sent += 1;
         let About { channel, version, sequence } = about;
-        self.out.push_back((to, Message { channel, version, sequence, body }));
+        self.out.push_back((to, ContractMessage { channel, version, sequence, body }));
     }
 
     /// Ends `version` of a channel here: frees what is reserved for it, and the hop with the last
     /// version.
-    fn drop_version(&mut self, channel: ChannelId, version: Version) {
+    fn drop_version(&mut self, channel: GlobalChannelId, version: Version) {
         let Some(hop) = self.hops.get_mut(&channel) else { return };
         let Some(at) = hop.slots.iter().position(|slot| slot.version == version) else { return };
         let slot = hop.slots.remove(at);
@@ -219,13 +219,13 @@ impl<R: Resources> Manager<R> {
                 self.remember_over(prev, channel);
             }
             if !self.broken(Fault::ReceiverEndNotTold) {
-                self.events.push_back(Event::Ended { channel });
+                self.events.push_back(SourceEvent::Ended { channel });
             }
         }
     }
 
     /// Ends every version of a channel here but those of `kept`.
-    fn drop_all_but(&mut self, channel: ChannelId, kept: [Option<Version>; 2]) {
+    fn drop_all_but(&mut self, channel: GlobalChannelId, kept: [Option<Version>; 2]) {
         while let Some(version) = self.hops.get(&channel).and_then(|hop| {
             let over = |version: &Version| !kept.contains(&Some(*version));
             hop.slots.iter().map(|slot| slot.version).find(over)
@@ -235,16 +235,16 @@ impl<R: Resources> Manager<R> {
     }
 
     /// Ends a channel here.
-    fn drop_channel(&mut self, channel: ChannelId) {
+    fn drop_channel(&mut self, channel: GlobalChannelId) {
         self.drop_all_but(channel, [None, None]);
     }
 
-    fn remember(&mut self, from: NodeId, channel: ChannelId, version: Version, ending: Ending) {
+    fn remember(&mut self, from: NodeId, channel: GlobalChannelId, version: Version, ending: Ending) {
         let most = self.most_remembered();
         self.ended.remember((from, channel, version), ending, most);
     }
 
-    fn remember_over(&mut self, from: NodeId, channel: ChannelId) {
+    fn remember_over(&mut self, from: NodeId, channel: GlobalChannelId) {
         let most = self.most_remembered();
         self.ended.over(from, channel, most);
     }
@@ -255,7 +255,7 @@ impl<R: Resources> Manager<R> {
 
     /// Renews the lease of a channel. Its timer is set by [`on_lease`](Self::on_lease) when it is
     /// due.
-    fn renew_lease(&mut self, now: Time, channel: ChannelId) {
+    fn renew_lease(&mut self, now: Time, channel: GlobalChannelId) {
         let expires = now.saturating_add(self.settings.lease);
         let Some(hop) = self.hops.get_mut(&channel) else { return };
         if hop.prev.is_some() {
@@ -266,7 +266,7 @@ impl<R: Resources> Manager<R> {
     }
 
     /// The lease of a channel is over.
-    fn on_lease(&mut self, now: Time, channel: ChannelId) {
+    fn on_lease(&mut self, now: Time, channel: GlobalChannelId) {
         let over = self.hops.get(&channel).is_some_and(|hop| hop.expires <= now);
         if over && !self.broken(Fault::LeaseNeverEnds) {
             self.counters.expired += 1;
@@ -277,8 +277,8 @@ impl<R: Resources> Manager<R> {
     /// Heeds the epoch in a message of the source; answers whether the message is of a former life. An
     /// epoch counts for channels by the same neighbour: another one may say what it likes of a source
     /// that is not its own.
-    fn is_former(&mut self, from: NodeId, channel: ChannelId) -> bool {
-        let ChannelId { node, epoch, .. } = channel;
+    fn is_former(&mut self, from: NodeId, channel: GlobalChannelId) -> bool {
+        let GlobalChannelId { node, epoch, .. } = channel;
         if node == self.node {
             // No message begins another life of this node.
             return channel != self.own(channel.local);
@@ -292,7 +292,7 @@ impl<R: Resources> Manager<R> {
         }
         self.epochs.insert((from, node), epoch);
         if !self.broken(Fault::FormerLifeKept) {
-            let first = |epoch| ChannelId { node, epoch, local: 0 };
+            let first = |epoch| GlobalChannelId { node, epoch, local: 0 };
             let all = self.hops.range(first(Epoch(0))..first(epoch));
             let former = all.filter(|(_, hop)| hop.prev == Some(from)).map(|(channel, _)| *channel);
             for channel in former.collect::<Vec<_>>() {
@@ -306,7 +306,7 @@ impl<R: Resources> Manager<R> {
 /// The subject of a message, and its number.
 #[derive(Debug, Clone, Copy)]
 struct About {
-    channel: ChannelId,
+    channel: GlobalChannelId,
     version: Version,
     sequence: u32,
 }

@@ -2,19 +2,19 @@
 
 use laxity_units::Span;
 
-use crate::contract::Contract;
+use crate::contract::ChannelContract;
 use crate::division::{Division, Needs};
-use crate::identity::{ChannelId, Epoch, NodeId, Owner, Port, Version};
-use crate::refusal::Refused;
+use crate::identity::{Epoch, GlobalChannelId, NodeId, Owner, Port, Version};
+use crate::refusal::Denial;
 
 /// The most nodes of a route, source and destination included.
 pub const MOST_HOPS: usize = 32;
 
 /// A message about one contract of one channel, from a node to a neighbour.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
+pub struct ContractMessage {
     /// The channel.
-    pub channel: ChannelId,
+    pub channel: GlobalChannelId,
     /// The contract.
     pub version: Version,
     /// The number of the source's message; an answer repeats the number that it answers. It rises
@@ -53,7 +53,7 @@ pub enum Body {
     /// Reverse phase: this version is refused.
     Refuse {
         /// Why.
-        refused: Refused,
+        refused: Denial,
         /// Nodes after the refusing one may hold the version.
         beyond: bool,
     },
@@ -93,7 +93,7 @@ impl Body {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ask {
     /// The contract.
-    pub contract: Contract,
+    pub contract: ChannelContract,
     /// Pays for the channel.
     pub owner: Owner,
     /// The queue at the destination.

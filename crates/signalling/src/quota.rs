@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::contract::Claim;
+use crate::contract::QuotaClaim;
 use crate::identity::Owner;
-use crate::refusal::{Acceptable, Resource, Shortage};
+use crate::refusal::{Alternative, NodeResource, Shortage};
 
 /// The most that an owner may have reserved at a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,13 +13,15 @@ pub struct Quota {
     pub channels: u64,
     /// Bandwidth, buffers and CPU time, the contracts of a channel that is being changed both
     /// counted.
-    pub claim: Claim,
+    pub claim: QuotaClaim,
 }
 
 impl Quota {
     /// No limit.
-    pub const UNLIMITED: Quota =
-        Quota { channels: u64::MAX, claim: Claim { bandwidth: u64::MAX, buffers: u64::MAX, cpu: u64::MAX } };
+    pub const UNLIMITED: Quota = Quota {
+        channels: u64::MAX,
+        claim: QuotaClaim { bandwidth: u64::MAX, buffers: u64::MAX, cpu: u64::MAX },
+    };
 }
 
 /// The quotas of a node, and what each owner has reserved.
@@ -28,7 +30,7 @@ pub struct Quotas {
     /// The quota of an owner without one of its own.
     default: Quota,
     limits: BTreeMap<Owner, Quota>,
-    used: BTreeMap<Owner, (u64, Claim)>,
+    used: BTreeMap<Owner, (u64, QuotaClaim)>,
 }
 
 impl Default for Quotas {
@@ -64,7 +66,7 @@ impl Quotas {
     }
 
     /// Channels and claims of `owner` at the node.
-    pub fn used(&self, owner: Owner) -> (u64, Claim) {
+    pub fn used(&self, owner: Owner) -> (u64, QuotaClaim) {
         self.used.get(&owner).copied().unwrap_or_default()
     }
 
@@ -84,28 +86,28 @@ impl Quotas {
     ///
     /// # Errors
     /// The shortage; then the owner is charged for neither.
-    pub(crate) fn charge(&mut self, owner: Owner, channels: u64, claim: Claim) -> Result<(), Shortage> {
+    pub(crate) fn charge(&mut self, owner: Owner, channels: u64, claim: QuotaClaim) -> Result<(), Shortage> {
         let limit = self.of(owner);
         let (had, used) = self.used(owner);
         let (channels, sum) = (had.saturating_add(channels), used.plus(claim));
         let over = [
-            (Resource::QuotaChannels, channels, limit.channels),
-            (Resource::QuotaBandwidth, sum.bandwidth, limit.claim.bandwidth),
-            (Resource::QuotaBuffers, sum.buffers, limit.claim.buffers),
-            (Resource::QuotaCpu, sum.cpu, limit.claim.cpu),
+            (NodeResource::QuotaChannels, channels, limit.channels),
+            (NodeResource::QuotaBandwidth, sum.bandwidth, limit.claim.bandwidth),
+            (NodeResource::QuotaBuffers, sum.buffers, limit.claim.buffers),
+            (NodeResource::QuotaCpu, sum.cpu, limit.claim.cpu),
         ];
         if let Some((resource, wanted, limit)) = over.into_iter().find(|(_, wanted, limit)| wanted > limit) {
-            return Err(Shortage::of(resource, wanted - limit).but(Acceptable::Later));
+            return Err(Shortage::of(resource, wanted - limit).but(Alternative::Later));
         }
         self.used.insert(owner, (channels, sum));
         Ok(())
     }
 
     /// Takes back what [`charge`](Self::charge) charged.
-    pub(crate) fn refund(&mut self, owner: Owner, channels: u64, claim: Claim) {
+    pub(crate) fn refund(&mut self, owner: Owner, channels: u64, claim: QuotaClaim) {
         let (had, used) = self.used(owner);
         let left = (had.saturating_sub(channels), used.minus(claim));
-        if left == (0, Claim::default()) {
+        if left == (0, QuotaClaim::default()) {
             self.used.remove(&owner);
         } else {
             self.used.insert(owner, left);
@@ -126,20 +128,20 @@ mod tests {
     fn a_new_limit_takes_no_channel_away() {
         let (owner, other) = (Owner(1), Owner(2));
         let mut quotas = Quotas::new(channels(3));
-        let charge = |quotas: &mut Quotas, owner| quotas.charge(owner, 1, Claim::default());
+        let charge = |quotas: &mut Quotas, owner| quotas.charge(owner, 1, QuotaClaim::default());
         for _ in 0..3 {
             assert_eq!(charge(&mut quotas, owner), Ok(()));
         }
         let mut new = Quotas::new(channels(0));
         new.set(owner, channels(2));
         quotas.set_limits(new.clone());
-        let short = |missing| Err(Shortage::of(Resource::QuotaChannels, missing).but(Acceptable::Later));
+        let short = |missing| Err(Shortage::of(NodeResource::QuotaChannels, missing).but(Alternative::Later));
         assert_eq!((charge(&mut quotas, owner), charge(&mut quotas, other)), (short(2), short(1)));
         for missing in [1, 0] {
-            quotas.refund(owner, 1, Claim::default());
+            quotas.refund(owner, 1, QuotaClaim::default());
             assert_eq!(charge(&mut quotas, owner).is_ok(), missing == 0);
         }
-        (0..2).for_each(|_| quotas.refund(owner, 1, Claim::default()));
+        (0..2).for_each(|_| quotas.refund(owner, 1, QuotaClaim::default()));
         assert_eq!(quotas, new);
     }
 }

@@ -6,7 +6,7 @@ use crate::identity::NodeId;
 
 /// The refusal of a contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Refused {
+pub struct Denial {
     /// The node that refuses.
     pub node: NodeId,
     /// The resource that is missing, and how much.
@@ -17,16 +17,16 @@ pub struct Refused {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shortage {
     /// The resource.
-    pub resource: Resource,
+    pub resource: NodeResource,
     /// How much more would do; the unit is that of the resource.
     pub missing: u64,
     /// A contract that the node would accept in place of the contract.
-    pub acceptable: Acceptable,
+    pub acceptable: Alternative,
 }
 
 /// A resource that can be short, with the unit of [`Shortage::missing`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Resource {
+pub enum NodeResource {
     /// Time on the outgoing link, in millionths of the link.
     Link,
     /// CPU time, in millionths of the CPU.
@@ -61,7 +61,7 @@ pub enum Resource {
 
 /// A contract that would be accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Acceptable {
+pub enum Alternative {
     /// No change of the contract helps at this node, or none is known.
     Unknown,
     /// The contract with at least this end-to-end deadline, as far as the nodes up to here are
@@ -77,13 +77,13 @@ pub enum Acceptable {
 
 impl Shortage {
     /// A shortage that no change of the contract helps against.
-    pub const fn of(resource: Resource, missing: u64) -> Self {
-        Self { resource, missing, acceptable: Acceptable::Unknown }
+    pub const fn of(resource: NodeResource, missing: u64) -> Self {
+        Self { resource, missing, acceptable: Alternative::Unknown }
     }
 
     /// The same, with what would be accepted.
     #[must_use]
-    pub const fn but(self, acceptable: Acceptable) -> Self {
+    pub const fn but(self, acceptable: Alternative) -> Self {
         Self { acceptable, ..self }
     }
 }

@@ -2,7 +2,7 @@
 
 use laxity_units::Span;
 
-use crate::contract::{Claim, Contract};
+use crate::contract::{ChannelContract, QuotaClaim};
 use crate::identity::{NodeId, Port};
 use crate::refusal::Shortage;
 
@@ -12,7 +12,7 @@ pub struct ReservationId(pub u64);
 
 /// The position of a channel at a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct ChannelPlace {
     /// The node before; `None` at the source.
     pub from: Option<NodeId>,
     /// The node after, and so the link; `None` at the destination.
@@ -23,14 +23,14 @@ pub struct Place {
 
 /// A request to one node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked {
+pub struct NodeRequest {
     /// The contract. The deadline in it is end to end.
-    pub contract: Contract,
+    pub contract: ChannelContract,
     /// The position of the channel here.
-    pub place: Place,
+    pub place: ChannelPlace,
     /// The rest of the end-to-end deadline for this node and those after it.
     pub balance: Span,
-    /// [`Contract::drain`] of the contract that this one follows, with what its messages waited for
+    /// [`ChannelContract::drain`] of the contract that this one follows, with what its messages waited for
     /// those of the one before; zero for a new channel. For so long after the swap messages may wait
     /// for those of the contract before.
     pub drain: Span,
@@ -49,7 +49,7 @@ pub struct Offer {
     /// packet.
     pub way: Span,
     /// The part of a quota that the reservation takes.
-    pub claim: Claim,
+    pub claim: QuotaClaim,
 }
 
 /// The resources of one node: link, CPU, buffers, receive places.
@@ -65,7 +65,7 @@ pub trait Resources {
     /// # Errors
     /// The shortage, if no local deadline can be promised. The node reserves no part then. A
     /// deadline above the balance is no error: the manager compares.
-    fn reserve(&mut self, asked: &Asked) -> Result<Offer, Shortage>;
+    fn reserve(&mut self, asked: &NodeRequest) -> Result<Offer, Shortage>;
 
     /// Relaxes a reservation to `deadline`, which is between the `least` and the `latest` of its
     /// offer.

@@ -21,13 +21,13 @@ use std::fmt;
 
 use laxity_units::{Span, Time};
 
-use crate::contract::Contract;
+use crate::contract::ChannelContract;
 use crate::faults::Fault;
 use crate::identity::NodeId;
 use crate::settings::Settings;
 
 pub use draw::{Mix, draw};
-pub use network::{Outcome, run};
+pub use network::{SimulationOutcome, run};
 pub use shrink::shrink;
 
 /// A network and what happens in it.
@@ -64,14 +64,14 @@ pub enum Action {
         /// From the source to the destination.
         route: Vec<NodeId>,
         /// The contract.
-        contract: Contract,
+        contract: ChannelContract,
     },
     /// The program asks for another contract.
     Change {
         /// The channel.
         key: u32,
         /// The contract.
-        contract: Contract,
+        contract: ChannelContract,
     },
     /// The program closes.
     Close {

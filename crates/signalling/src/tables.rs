@@ -10,17 +10,17 @@
 use std::collections::BTreeMap;
 
 use laxity_admission::{
-    AdmissionId, AdmissionTable, Decision, Deficit, Environment, EnvironmentError, Refusal, Request,
-    Resource as Tabled,
+    AdmissionId, AdmissionRefusal, AdmissionTable, Decision, Deficit, Environment, EnvironmentError, Request,
+    Scarce as Tabled,
 };
 use laxity_qos::channel::Role;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_units::{Bytes, Span};
 
-use crate::contract::{Claim, Contract};
+use crate::contract::{ChannelContract, QuotaClaim};
 use crate::identity::{NodeId, Port};
-use crate::refusal::{Acceptable, Resource, Shortage};
-use crate::resources::{Asked, Offer, ReservationId, Resources};
+use crate::refusal::{Alternative, NodeResource, Shortage};
+use crate::resources::{NodeRequest, Offer, ReservationId, Resources};
 
 /// All of a resource.
 const MILLIONTHS: u64 = 1_000_000;
@@ -78,7 +78,7 @@ impl Tables {
     }
 
     /// Admits `request` at every table, or at none.
-    fn admit(&mut self, request: Request, to: Option<NodeId>) -> Result<Vec<AdmissionId>, Refusal> {
+    fn admit(&mut self, request: Request, to: Option<NodeId>) -> Result<Vec<AdmissionId>, AdmissionRefusal> {
         let mut ids = Vec::new();
         let mut refused = None;
         for (link, table) in self.each() {
@@ -122,17 +122,17 @@ impl Tables {
     ///
     /// # Errors
     /// The places that are missing.
-    pub fn reserve_places(&mut self, asked: &Asked) -> Result<Offer, Shortage> {
-        let Contract { min_interval, burst, deadline, .. } = asked.contract;
+    pub fn reserve_places(&mut self, asked: &NodeRequest) -> Result<Offer, Shortage> {
+        let ChannelContract { min_interval, burst, deadline, .. } = asked.contract;
         let port = self.places(asked)?;
         let (least, way) = (Span::ZERO, Span::ZERO);
         let id = self.keep(Reserved { port, deadline: least, ids: Vec::new() });
-        let claim = Claim { bandwidth: 0, buffers: u64::from(burst), cpu: 0 };
+        let claim = QuotaClaim { bandwidth: 0, buffers: u64::from(burst), cpu: 0 };
         Ok(Offer { id, least, latest: min_interval.min(deadline), way, claim })
     }
 
     /// The places that a channel needs, if it ends here.
-    fn places(&self, asked: &Asked) -> Result<Option<(Port, u64)>, Shortage> {
+    fn places(&self, asked: &NodeRequest) -> Result<Option<(Port, u64)>, Shortage> {
         let (port, more) = (asked.place.port, u64::from(asked.contract.burst));
         if asked.place.to.is_some() {
             return Ok(None);
@@ -140,7 +140,7 @@ impl Tables {
         let used = self.used.get(&port).copied().unwrap_or(0);
         let missing = used.saturating_add(more).saturating_sub(self.places);
         if missing > 0 {
-            return Err(Shortage::of(Resource::ReceivePlaces, missing).but(Acceptable::Later));
+            return Err(Shortage::of(NodeResource::ReceivePlaces, missing).but(Alternative::Later));
         }
         Ok(Some((port, more)))
     }
@@ -156,9 +156,10 @@ impl Tables {
     }
 
     /// The least deadline at which every table admits `request`.
-    fn least(&mut self, request: Request, to: Option<NodeId>) -> Result<Span, Refusal> {
+    fn least(&mut self, request: Request, to: Option<NodeId>) -> Result<Span, AdmissionRefusal> {
         let each = self.each().map(|(link, table)| table.least_deadline(&Self::seen(request, to, link)));
-        each.collect::<Result<Vec<Span>, Refusal>>().map(|all| all.into_iter().max().unwrap_or_default())
+        each.collect::<Result<Vec<Span>, AdmissionRefusal>>()
+            .map(|all| all.into_iter().max().unwrap_or_default())
     }
 }
 
@@ -167,14 +168,14 @@ impl Resources for Tables {
     /// that are used.
     type Snapshot = (Vec<Vec<(Bytes, Span, Span)>>, BTreeMap<Port, u64>);
 
-    fn reserve(&mut self, asked: &Asked) -> Result<Offer, Shortage> {
-        let Contract { max_message, min_message, min_interval, burst, deadline } = asked.contract;
+    fn reserve(&mut self, asked: &NodeRequest) -> Result<Offer, Shortage> {
+        let ChannelContract { max_message, min_message, min_interval, burst, deadline } = asked.contract;
         let spec = TrafficSpec { max_message, min_message, burst, min_interval };
         let (from, to) = (asked.place.from, asked.place.to);
         let way = match to.map(|to| self.links.get(&to)) {
             None => Span::ZERO,
             Some(Some((_, way))) => *way,
-            Some(None) => return Err(Shortage::of(Resource::Route, 1)),
+            Some(None) => return Err(Shortage::of(NodeResource::Route, 1)),
         };
         let role = match (from, to) {
             (_, None) => Role::Receive,
@@ -182,14 +183,14 @@ impl Resources for Tables {
             (Some(_), _) => Role::Relay,
         };
         let latest = min_interval.min(deadline);
-        let request = Request::new(spec, latest).map_err(|_| Shortage::of(Resource::Valid, 0))?.at(role);
+        let request = Request::new(spec, latest).map_err(|_| Shortage::of(NodeResource::Valid, 0))?.at(role);
         let port = self.places(asked)?;
-        let short = |refusal: Refusal| shortage(&refusal, asked);
+        let short = |refusal: AdmissionRefusal| shortage(&refusal, asked);
         let least = self.least(request, to).map_err(short)?.max(Span::from_ps(1));
         if least > latest {
             let missing = least - latest;
-            let acceptable = Acceptable::Deadline(deadline.saturating_add(missing));
-            return Err(Shortage::of(Resource::Deadline, missing.as_ps()).but(acceptable));
+            let acceptable = Alternative::Deadline(deadline.saturating_add(missing));
+            return Err(Shortage::of(NodeResource::Deadline, missing.as_ps()).but(acceptable));
         }
         let request = request.within(least);
         let ids = self.admit(request, to).map_err(short)?;
@@ -197,7 +198,7 @@ impl Resources for Tables {
         let service = self.each().find_map(|(_, table)| Some(table.service_time(&request).ok()?.total()));
         let service = service.unwrap_or_default();
         let cpu = u128::from(service.as_ps()) * u128::from(MILLIONTHS);
-        let claim = Claim {
+        let claim = QuotaClaim {
             bandwidth: to.map_or(0, |_| asked.contract.bandwidth()),
             buffers: u64::from(burst),
             cpu: u64::try_from(cpu.div_ceil(u128::from(min_interval.as_ps()))).unwrap_or(u64::MAX),
@@ -207,16 +208,16 @@ impl Resources for Tables {
 
     fn commit(&mut self, id: ReservationId, deadline: Span) -> Result<(), Shortage> {
         let Some(Reserved { deadline: before, ids, .. }) = self.reserved.get_mut(&id) else {
-            return Err(Shortage::of(Resource::Agreement, 0));
+            return Err(Shortage::of(NodeResource::Agreement, 0));
         };
         // A promise is only ever relaxed.
         if deadline < *before {
-            return Err(Shortage::of(Resource::Deadline, (*before - deadline).as_ps()));
+            return Err(Shortage::of(NodeResource::Deadline, (*before - deadline).as_ps()));
         }
         let tables = self.links.values_mut().map(|(table, _)| table);
         for (table, id) in tables.zip(ids.iter()) {
             if !table.relax(*id, deadline) {
-                return Err(Shortage::of(Resource::Deadline, 0));
+                return Err(Shortage::of(NodeResource::Deadline, 0));
             }
         }
         *before = deadline;
@@ -244,25 +245,25 @@ impl Resources for Tables {
 }
 
 /// A table's refusal as a program reads it.
-fn shortage(refusal: &Refusal, asked: &Asked) -> Shortage {
+fn shortage(refusal: &AdmissionRefusal, asked: &NodeRequest) -> Shortage {
     let resource = match refusal.resource {
-        Tabled::Cpu => Resource::Cpu,
-        Tabled::Link => Resource::Link,
-        Tabled::Messages => Resource::Messages,
-        Tabled::Packets => Resource::Packets,
-        Tabled::ReceiveBuffers | Tabled::ReceiveQueue | Tabled::ResponseQueue => Resource::ReceivePlaces,
-        Tabled::Deadline | Tabled::Levels => Resource::Deadline,
+        Tabled::Cpu => NodeResource::Cpu,
+        Tabled::Link => NodeResource::Link,
+        Tabled::Messages => NodeResource::Messages,
+        Tabled::Packets => NodeResource::Packets,
+        Tabled::ReceiveBuffers | Tabled::ReceiveQueue | Tabled::ResponseQueue => NodeResource::ReceivePlaces,
+        Tabled::Deadline | Tabled::Levels => NodeResource::Deadline,
     };
     let deadline = asked.contract.deadline;
     match refusal.deficit {
         Deficit::Time(span) => {
-            let acceptable = Acceptable::Deadline(deadline.saturating_add(span));
+            let acceptable = Alternative::Deadline(deadline.saturating_add(span));
             Shortage::of(resource, span.as_ps().max(1)).but(acceptable)
         }
         // More than the whole of it is missing, so it does not fit without the others either.
         Deficit::Share(excess) if excess > MILLIONTHS => Shortage::of(resource, excess),
-        Deficit::Share(excess) => Shortage::of(resource, excess).but(Acceptable::Later),
-        Deficit::Places(places) => Shortage::of(resource, places).but(Acceptable::Later),
+        Deficit::Share(excess) => Shortage::of(resource, excess).but(Alternative::Later),
+        Deficit::Places(places) => Shortage::of(resource, places).but(Alternative::Later),
         Deficit::Unbounded => Shortage::of(resource, u64::MAX),
     }
 }

@@ -14,18 +14,18 @@ use laxity_qos::discipline::Class;
 use laxity_qos::fragment::Fragmentation;
 use laxity_units::{Bytes, Span};
 
-use crate::header::{ChannelId, HEADER_LEN, Header, Timing, WireError};
+use crate::header::{HEADER_LEN, Timing, TransportError, TransportHeader, WireChannelId};
 
 /// The sizes that a contract reserves for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sizes {
+pub struct FragmentSizes {
     /// `M_max`: bytes of the largest message.
     pub message: u32,
     /// `S`: bytes of payload in a packet; at least one.
     pub packet: u32,
 }
 
-impl Sizes {
+impl FragmentSizes {
     /// How a message of `length` bytes falls into packets, by the counting model.
     pub fn fragmentation(&self, length: u32) -> Fragmentation {
         Fragmentation::new(Bytes::new(length.into()), Bytes::new(self.packet.into()))
@@ -44,7 +44,7 @@ impl Sizes {
 
     /// Whether `payload` is the packet that a message of `length` bytes has at the place that
     /// `header` names.
-    pub fn fits(&self, length: u32, header: &Header, payload: &[u8]) -> bool {
+    pub fn fits(&self, length: u32, header: &TransportHeader, payload: &[u8]) -> bool {
         // The fast path needs no division: one packet is the message.
         if length <= self.packet {
             return header.fragments == 1 && header.fragment == 0 && payload.len() == length as usize;
@@ -79,16 +79,16 @@ impl std::error::Error for TooLong {}
 /// The sending side of one channel: gives numbers to messages.
 #[derive(Debug, Clone)]
 pub struct Sender {
-    channel: ChannelId,
+    channel: WireChannelId,
     epoch: u32,
     class: Class,
-    sizes: Sizes,
+    sizes: FragmentSizes,
     next: u64,
 }
 
 impl Sender {
     /// A channel from its first message on; panics if packets have no payload.
-    pub fn new(channel: ChannelId, epoch: u32, class: Class, sizes: Sizes) -> Self {
+    pub fn new(channel: WireChannelId, epoch: u32, class: Class, sizes: FragmentSizes) -> Self {
         assert!(sizes.packet > 0, "a packet carries at least one byte");
         Self { channel, epoch, class, sizes, next: 0 }
     }
@@ -101,7 +101,7 @@ impl Sender {
     pub fn send<'a>(&mut self, message: &'a [u8], timing: Timing) -> Result<Fragments<'a>, TooLong> {
         let length = u32::try_from(message.len()).ok().filter(|length| *length <= self.sizes.message);
         let length = length.ok_or(TooLong { length: message.len(), largest: self.sizes.message })?;
-        let header = Header {
+        let header = TransportHeader {
             class: self.class,
             channel: self.channel,
             epoch: self.epoch,
@@ -124,7 +124,7 @@ impl Sender {
 pub struct Fragments<'a> {
     rest: &'a [u8],
     /// Of the next fragment, but for the length.
-    header: Header,
+    header: TransportHeader,
     packet: usize,
 }
 
@@ -132,7 +132,7 @@ pub struct Fragments<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fragment<'a> {
     /// The header; its time may be replaced until the packet leaves.
-    pub header: Header,
+    pub header: TransportHeader,
     /// The payload, a part of the message.
     pub payload: &'a [u8],
 }
@@ -145,7 +145,7 @@ impl<'a> Iterator for Fragments<'a> {
             return None;
         }
         let (payload, rest) = self.rest.split_at(self.packet.min(self.rest.len()));
-        let header = Header { payload_length: Bytes::new(payload.len() as u64), ..self.header };
+        let header = TransportHeader { payload_length: Bytes::new(payload.len() as u64), ..self.header };
         self.rest = rest;
         self.header.fragment += 1;
         Some(Fragment { header, payload })
@@ -169,9 +169,9 @@ impl Fragment<'_> {
     ///
     /// # Errors
     ///
-    /// [`WireError::Short`] if `frame` has no room for it.
-    pub fn write(&self, frame: &mut [u8]) -> Result<usize, WireError> {
-        let frame = frame.get_mut(..self.packet_len()).ok_or(WireError::Short)?;
+    /// [`TransportError::Short`] if `frame` has no room for it.
+    pub fn write(&self, frame: &mut [u8]) -> Result<usize, TransportError> {
+        let frame = frame.get_mut(..self.packet_len()).ok_or(TransportError::Short)?;
         self.header.encode(frame)?.copy_from_slice(self.payload);
         Ok(self.packet_len())
     }

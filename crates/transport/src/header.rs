@@ -17,7 +17,7 @@
 //! deadline), bit 3 says that a tag is present, bit 4 that a time of departure is. All other bits are
 //! zero, and so are a time and a tag that are not present. The time of departure belongs to one link:
 //! the sender writes it into the encoded packet, and the receiver takes it out before anything else
-//! reads the header ([`Header::stamp`]).
+//! reads the header ([`TransportHeader::stamp`]).
 //!
 //! A channel is `<node, channel>`: the node that established the channel, and that node's own
 //! number for it. The epoch changes whenever the node restarts, so that packets of its former self
@@ -27,9 +27,9 @@
 //! time that the packet spends in it and on the link before, so the destination knows the delay of
 //! each message without synchronised clocks.
 //!
-//! Bytes from a network are not trusted. [`Header::decode`] reads in place and accepts no header
+//! Bytes from a network are not trusted. [`TransportHeader::decode`] reads in place and accepts no header
 //! that contradicts itself; a decoded header encodes to the same bytes. Nodes on the route change
-//! the time and the age alone ([`Header::set_time`]), so a tag from end to end covers the packet without the
+//! the time and the age alone ([`TransportHeader::set_time`]), so a tag from end to end covers the packet without the
 //! meaning and bytes 40 to 72.
 
 use std::fmt;
@@ -54,7 +54,7 @@ const AGE: usize = 64;
 
 /// Identity of a channel in the whole network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ChannelId {
+pub struct WireChannelId {
     /// The node that established the channel.
     pub node: u32,
     /// The node's own number for the channel.
@@ -75,11 +75,11 @@ pub enum Timing {
 
 /// The fields of a packet's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Header {
+pub struct TransportHeader {
     /// Class of service.
     pub class: Class,
     /// Channel of the packet.
-    pub channel: ChannelId,
+    pub channel: WireChannelId,
     /// Incarnation of the node that established the channel.
     pub epoch: u32,
     /// Number of the message within its channel.
@@ -102,7 +102,7 @@ pub struct Header {
 
 /// Why bytes are not a packet, or a header has no bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WireError {
+pub enum TransportError {
     /// Fewer bytes than the header, or than the header and its payload.
     Short,
     /// Another protocol.
@@ -122,22 +122,24 @@ pub enum WireError {
     Tag,
 }
 
-impl fmt::Display for WireError {
+impl fmt::Display for TransportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            WireError::Short => write!(f, "shorter than the {HEADER_LEN} bytes of a header and its payload"),
-            WireError::Magic => write!(f, "does not start with `LX`"),
-            WireError::Version(v) => write!(f, "version {v}, where {VERSION} is known"),
-            WireError::Flags(flags) => write!(f, "flags {flags:#04x}, which no header has"),
-            WireError::Fragment => write!(f, "fragment number outside its message"),
-            WireError::Length => write!(f, "lengths contradict each other"),
-            WireError::Time => write!(f, "a time that cannot be named, or where none may be"),
-            WireError::Tag => write!(f, "an authentication tag where none may be"),
+            TransportError::Short => {
+                write!(f, "shorter than the {HEADER_LEN} bytes of a header and its payload")
+            }
+            TransportError::Magic => write!(f, "does not start with `LX`"),
+            TransportError::Version(v) => write!(f, "version {v}, where {VERSION} is known"),
+            TransportError::Flags(flags) => write!(f, "flags {flags:#04x}, which no header has"),
+            TransportError::Fragment => write!(f, "fragment number outside its message"),
+            TransportError::Length => write!(f, "lengths contradict each other"),
+            TransportError::Time => write!(f, "a time that cannot be named, or where none may be"),
+            TransportError::Tag => write!(f, "an authentication tag where none may be"),
         }
     }
 }
 
-impl std::error::Error for WireError {}
+impl std::error::Error for TransportError {}
 
 fn word(header: &[u8], at: usize) -> u32 {
     u32::from_be_bytes(header[at..at + 4].try_into().expect("four bytes"))
@@ -157,30 +159,30 @@ impl Timing {
         }
     }
 
-    fn decoded(flags: u8, ns: u64) -> Result<Self, WireError> {
-        let ps = ns.checked_mul(1000).ok_or(WireError::Time)?;
+    fn decoded(flags: u8, ns: u64) -> Result<Self, TransportError> {
+        let ps = ns.checked_mul(1000).ok_or(TransportError::Time)?;
         match flags & MEANING {
             0 if ns == 0 => Ok(Timing::None),
-            0 => Err(WireError::Time),
+            0 => Err(TransportError::Time),
             REMAINING => Ok(Timing::Remaining(Span::from_ps(ps))),
             DEADLINE => Ok(Timing::Deadline(Time::from_ps(ps))),
-            _ => Err(WireError::Flags(flags)),
+            _ => Err(TransportError::Flags(flags)),
         }
     }
 }
 
-impl Header {
+impl TransportHeader {
     /// Writes the header to the front of `out` and returns the bytes behind it; times are rounded
     /// down to nanoseconds.
     ///
     /// # Errors
     ///
-    /// [`WireError::Short`] if `out` has no room, [`WireError::Length`] for lengths of 4 GiB or
+    /// [`TransportError::Short`] if `out` has no room, [`TransportError::Length`] for lengths of 4 GiB or
     /// more. `out` is then unchanged.
-    pub fn encode<'a>(&self, out: &'a mut [u8]) -> Result<&'a mut [u8], WireError> {
-        let length = |bytes: Bytes| u32::try_from(bytes.get()).map_err(|_| WireError::Length);
+    pub fn encode<'a>(&self, out: &'a mut [u8]) -> Result<&'a mut [u8], TransportError> {
+        let length = |bytes: Bytes| u32::try_from(bytes.get()).map_err(|_| TransportError::Length);
         let (message, payload) = (length(self.message_length)?, length(self.payload_length)?);
-        let (header, behind) = out.split_at_mut_checked(HEADER_LEN).ok_or(WireError::Short)?;
+        let (header, behind) = out.split_at_mut_checked(HEADER_LEN).ok_or(TransportError::Short)?;
         let (meaning, time) = self.timing.encoded();
         let class = if self.class == Class::BestEffort { BEST_EFFORT } else { 0 };
         header[..2].copy_from_slice(&MAGIC);
@@ -205,38 +207,38 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// [`WireError`] for every packet that no header and payload encode to.
-    pub fn decode(packet: &[u8]) -> Result<(Header, &[u8]), WireError> {
-        let (header, payload) = packet.split_at_checked(HEADER_LEN).ok_or(WireError::Short)?;
+    /// [`TransportError`] for every packet that no header and payload encode to.
+    pub fn decode(packet: &[u8]) -> Result<(TransportHeader, &[u8]), TransportError> {
+        let (header, payload) = packet.split_at_checked(HEADER_LEN).ok_or(TransportError::Short)?;
         if header[..2] != MAGIC {
-            return Err(WireError::Magic);
+            return Err(TransportError::Magic);
         }
         if header[2] != VERSION {
-            return Err(WireError::Version(header[2]));
+            return Err(TransportError::Version(header[2]));
         }
         let flags = header[3];
         if flags & !(BEST_EFFORT | MEANING | TAGGED) != 0 {
-            return Err(WireError::Flags(flags));
+            return Err(TransportError::Flags(flags));
         }
         let class = if flags & BEST_EFFORT == 0 { Class::RealTime } else { Class::BestEffort };
         let timing = Timing::decoded(flags, long(header, TIME))?;
         let tag: [u8; 16] = header[TAG..AGE].try_into().expect("sixteen bytes");
         let tagged = flags & TAGGED != 0;
         if !tagged && tag != [0; 16] {
-            return Err(WireError::Tag);
+            return Err(TransportError::Tag);
         }
         let (fragment, fragments) = (word(header, 24), word(header, 28));
         if fragment >= fragments {
-            return Err(WireError::Fragment);
+            return Err(TransportError::Fragment);
         }
         let (message_length, payload_length) = (word(header, 32), word(header, 36));
         let whole = fragments > 1 || payload_length == message_length;
         if payload_length as usize != payload.len() || payload_length > message_length || !whole {
-            return Err(WireError::Length);
+            return Err(TransportError::Length);
         }
-        let decoded = Header {
+        let decoded = TransportHeader {
             class,
-            channel: ChannelId { node: word(header, 4), local: word(header, 8) },
+            channel: WireChannelId { node: word(header, 4), local: word(header, 8) },
             epoch: word(header, 12),
             message: long(header, 16),
             fragment,
@@ -245,7 +247,7 @@ impl Header {
             payload_length: Bytes::new(payload_length.into()),
             timing,
             tag: tagged.then_some(tag),
-            age: long(header, AGE).checked_mul(1000).map(Span::from_ps).ok_or(WireError::Time)?,
+            age: long(header, AGE).checked_mul(1000).map(Span::from_ps).ok_or(TransportError::Time)?,
         };
         Ok((decoded, payload))
     }
@@ -254,15 +256,15 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// [`WireError`] if `packet` does not begin with a header of this version. `packet` is then
+    /// [`TransportError`] if `packet` does not begin with a header of this version. `packet` is then
     /// unchanged.
-    pub fn set_time(packet: &mut [u8], timing: Timing, age: Span) -> Result<(), WireError> {
-        let header = packet.get_mut(..HEADER_LEN).ok_or(WireError::Short)?;
+    pub fn set_time(packet: &mut [u8], timing: Timing, age: Span) -> Result<(), TransportError> {
+        let header = packet.get_mut(..HEADER_LEN).ok_or(TransportError::Short)?;
         if header[..2] != MAGIC {
-            return Err(WireError::Magic);
+            return Err(TransportError::Magic);
         }
         if header[2] != VERSION {
-            return Err(WireError::Version(header[2]));
+            return Err(TransportError::Version(header[2]));
         }
         let (meaning, time) = timing.encoded();
         header[3] = header[3] & !MEANING | meaning;
@@ -276,11 +278,11 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// [`WireError`] if `packet` has no header, or has a tag. `packet` is then unchanged.
-    pub fn stamp(packet: &mut [u8], departure: Time) -> Result<(), WireError> {
-        let header = packet.get_mut(..HEADER_LEN).ok_or(WireError::Short)?;
+    /// [`TransportError`] if `packet` has no header, or has a tag. `packet` is then unchanged.
+    pub fn stamp(packet: &mut [u8], departure: Time) -> Result<(), TransportError> {
+        let header = packet.get_mut(..HEADER_LEN).ok_or(TransportError::Short)?;
         if header[3] & TAGGED != 0 {
-            return Err(WireError::Tag);
+            return Err(TransportError::Tag);
         }
         header[3] |= STAMPED;
         header[TAG..TAG + 8].copy_from_slice(&(departure.as_ps() / 1000).to_be_bytes());
@@ -291,26 +293,26 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// [`WireError::Short`] if `packet` has no header; [`WireError::Time`] for a time that cannot be
+    /// [`TransportError::Short`] if `packet` has no header; [`TransportError::Time`] for a time that cannot be
     /// named.
-    pub fn take_stamp(packet: &mut [u8]) -> Result<Option<Time>, WireError> {
-        let header = packet.get_mut(..HEADER_LEN).ok_or(WireError::Short)?;
+    pub fn take_stamp(packet: &mut [u8]) -> Result<Option<Time>, TransportError> {
+        let header = packet.get_mut(..HEADER_LEN).ok_or(TransportError::Short)?;
         if header[3] & (STAMPED | TAGGED) != STAMPED {
             return Ok(None);
         }
         let departure = long(header, TAG);
         header[3] &= !STAMPED;
         header[TAG..TAG + 8].fill(0);
-        departure.checked_mul(1000).map(|ps| Some(Time::from_ps(ps))).ok_or(WireError::Time)
+        departure.checked_mul(1000).map(|ps| Some(Time::from_ps(ps))).ok_or(TransportError::Time)
     }
 
     /// Adds to the age of an encoded packet in place: time that the packet has waited below the node.
     ///
     /// # Errors
     ///
-    /// [`WireError::Short`] if `packet` has no header. `packet` is then unchanged.
-    pub fn add_age(packet: &mut [u8], waited: Span) -> Result<(), WireError> {
-        let header = packet.get_mut(..HEADER_LEN).ok_or(WireError::Short)?;
+    /// [`TransportError::Short`] if `packet` has no header. `packet` is then unchanged.
+    pub fn add_age(packet: &mut [u8], waited: Span) -> Result<(), TransportError> {
+        let header = packet.get_mut(..HEADER_LEN).ok_or(TransportError::Short)?;
         let age = long(header, AGE).saturating_add(waited.as_ps() / 1000);
         header[AGE..].copy_from_slice(&age.to_be_bytes());
         Ok(())

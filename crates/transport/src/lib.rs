@@ -5,7 +5,7 @@
 //! crate moves the bytes of a running service, in the same packets. It does no I/O: packets and
 //! readings of the local clock are arguments.
 //!
-//! * [`Header`] is version 2 of the wire header.
+//! * [`TransportHeader`] is version 2 of the wire header.
 //! * [`Sender`] cuts a message into [`Fragments`], which are slices of the message.
 //! * [`Reassembly`] puts a message together in buffers that were allocated when the channel was
 //!   established.
@@ -14,6 +14,6 @@ mod fragments;
 mod header;
 mod reassembly;
 
-pub use fragments::{Fragment, Fragments, Sender, Sizes, TooLong};
-pub use header::{ChannelId, HEADER_LEN, Header, Timing, WireError};
-pub use reassembly::{Arrival, Buffer, Counts, Ignored, Reassembly, Reservation};
+pub use fragments::{Fragment, FragmentSizes, Fragments, Sender, TooLong};
+pub use header::{HEADER_LEN, Timing, TransportError, TransportHeader, WireChannelId};
+pub use reassembly::{Buffer, Ignored, PacketArrival, Reassembly, ReassemblyCounts, Reservation};

@@ -9,7 +9,7 @@
 //! # Copies
 //!
 //! A payload is copied once, from the packet to its place in the buffer. A message of one packet is
-//! not copied here at all and takes no buffer: [`Arrival::Whole`] is the payload in the packet
+//! not copied here at all and takes no buffer: [`PacketArrival::Whole`] is the payload in the packet
 //! ([fast path](crate::Sender)).
 //!
 //! # Order and limits
@@ -29,14 +29,14 @@
 
 use laxity_units::{Bytes, Span, Time};
 
-use crate::fragments::Sizes;
-use crate::header::{ChannelId, Header};
+use crate::fragments::FragmentSizes;
+use crate::header::{TransportHeader, WireChannelId};
 
 /// The part of a contract that reassembly rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reservation {
     /// Sizes of messages and packets.
-    pub sizes: Sizes,
+    pub sizes: FragmentSizes,
     /// Messages, partial or complete and not yet released, that have a buffer: `B_max`, and one
     /// that the program reads.
     pub buffers: u32,
@@ -77,7 +77,7 @@ pub enum Ignored {
 
 /// The effect of a packet.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Arrival<'p> {
+pub enum PacketArrival<'p> {
     /// A message of one packet: the payload in that packet.
     Whole(&'p [u8]),
     /// The last missing packet of a message.
@@ -90,7 +90,7 @@ pub enum Arrival<'p> {
 
 /// Counters of a channel's reassembly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
+pub struct ReassemblyCounts {
     /// Messages delivered, of one packet.
     pub whole: u64,
     /// Messages delivered from a buffer.
@@ -113,7 +113,7 @@ enum State {
 /// The receiving side of one channel.
 #[derive(Debug)]
 pub struct Reassembly {
-    channel: ChannelId,
+    channel: WireChannelId,
     epoch: u32,
     reservation: Reservation,
     states: Box<[State]>,
@@ -123,12 +123,12 @@ pub struct Reassembly {
     arrived: Box<[u64]>,
     /// Messages below this number are delivered or given up.
     next: u64,
-    counts: Counts,
+    counts: ReassemblyCounts,
 }
 
 impl Reassembly {
     /// Allocates the reservation of a channel; panics if packets have no payload.
-    pub fn new(channel: ChannelId, epoch: u32, reservation: Reservation) -> Self {
+    pub fn new(channel: WireChannelId, epoch: u32, reservation: Reservation) -> Self {
         assert!(reservation.sizes.packet > 0, "a packet carries at least one byte");
         let buffers = reservation.buffers as usize;
         Self {
@@ -139,19 +139,24 @@ impl Reassembly {
             payload: vec![0; buffers * reservation.sizes.message as usize].into(),
             arrived: vec![0; buffers * marks(reservation.sizes)].into(),
             next: 0,
-            counts: Counts::default(),
+            counts: ReassemblyCounts::default(),
         }
     }
 
     /// Takes the packet with this decoded header and payload, which arrived at `now` by the local
     /// clock.
-    pub fn accept<'p>(&mut self, now: Time, header: &Header, payload: &'p [u8]) -> Arrival<'p> {
+    pub fn accept<'p>(
+        &mut self,
+        now: Time,
+        header: &TransportHeader,
+        payload: &'p [u8],
+    ) -> PacketArrival<'p> {
         let outcome = self.sort(now, header, payload);
         match outcome {
-            Arrival::Whole(_) => self.counts.whole += 1,
-            Arrival::Complete(_) => self.counts.complete += 1,
-            Arrival::Partial => {}
-            Arrival::Ignored(_) => self.counts.ignored += 1,
+            PacketArrival::Whole(_) => self.counts.whole += 1,
+            PacketArrival::Complete(_) => self.counts.complete += 1,
+            PacketArrival::Partial => {}
+            PacketArrival::Ignored(_) => self.counts.ignored += 1,
         }
         outcome
     }
@@ -194,58 +199,64 @@ impl Reassembly {
     }
 
     /// The counters.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> ReassemblyCounts {
         self.counts
     }
 
-    fn sort<'p>(&mut self, now: Time, header: &Header, payload: &'p [u8]) -> Arrival<'p> {
+    fn sort<'p>(&mut self, now: Time, header: &TransportHeader, payload: &'p [u8]) -> PacketArrival<'p> {
         if header.channel != self.channel {
-            return Arrival::Ignored(Ignored::Channel);
+            return PacketArrival::Ignored(Ignored::Channel);
         }
         if header.epoch != self.epoch {
-            return Arrival::Ignored(Ignored::Epoch);
+            return PacketArrival::Ignored(Ignored::Epoch);
         }
         let sizes = self.reservation.sizes;
         let length =
             u32::try_from(header.message_length.get()).ok().filter(|length| *length <= sizes.message);
         let Some(length) = length.filter(|length| sizes.fits(*length, header, payload)) else {
-            return Arrival::Ignored(Ignored::Sizes);
+            return PacketArrival::Ignored(Ignored::Sizes);
         };
         // No number follows the last one.
         if header.message < self.next || header.message == u64::MAX {
-            return Arrival::Ignored(Ignored::Old);
+            return PacketArrival::Ignored(Ignored::Old);
         }
         if header.fragments == 1 {
             if self.partial().any(|(_, message, _)| message == header.message) {
-                return Arrival::Ignored(Ignored::Sizes);
+                return PacketArrival::Ignored(Ignored::Sizes);
             }
             self.deliver(header.message);
-            return Arrival::Whole(payload);
+            return PacketArrival::Whole(payload);
         }
         let known = self.partial().find(|(_, message, _)| *message == header.message);
         let index = match known {
             Some((index, _, _)) => index,
             None => match self.open(now, header, length) {
                 Some(index) => index,
-                None => return Arrival::Ignored(Ignored::NoBuffer),
+                None => return PacketArrival::Ignored(Ignored::NoBuffer),
             },
         };
         self.store(index, header, length, payload)
     }
 
     /// Copies a payload to its place in the partial message of buffer `index`.
-    fn store<'p>(&mut self, index: usize, header: &Header, length: u32, payload: &[u8]) -> Arrival<'p> {
+    fn store<'p>(
+        &mut self,
+        index: usize,
+        header: &TransportHeader,
+        length: u32,
+        payload: &[u8],
+    ) -> PacketArrival<'p> {
         let sizes = self.reservation.sizes;
         let State::Partial { length: expected, missing, .. } = &mut self.states[index] else {
             unreachable!("the buffer holds a partial message")
         };
         if *expected != length {
-            return Arrival::Ignored(Ignored::Sizes);
+            return PacketArrival::Ignored(Ignored::Sizes);
         }
         let word = &mut self.arrived[index * marks(sizes) + header.fragment as usize / 64];
         let bit = 1u64 << (header.fragment % 64);
         if *word & bit != 0 {
-            return Arrival::Ignored(Ignored::Duplicate);
+            return PacketArrival::Ignored(Ignored::Duplicate);
         }
         *word |= bit;
         *missing -= 1;
@@ -253,16 +264,16 @@ impl Reassembly {
         let begin = index * sizes.message as usize + header.fragment as usize * sizes.packet as usize;
         self.payload[begin..begin + payload.len()].copy_from_slice(payload);
         if !done {
-            return Arrival::Partial;
+            return PacketArrival::Partial;
         }
         self.states[index] = State::Complete { length };
         self.deliver(header.message);
-        Arrival::Complete(Buffer { index })
+        PacketArrival::Complete(Buffer { index })
     }
 
     /// A buffer for a message of which the first packet arrived, at the cost of the oldest partial
     /// one if none is free.
-    fn open(&mut self, now: Time, header: &Header, length: u32) -> Option<usize> {
+    fn open(&mut self, now: Time, header: &TransportHeader, length: u32) -> Option<usize> {
         let free = self.states.iter().position(|state| matches!(state, State::Free));
         let index = match free {
             Some(index) => index,
@@ -310,6 +321,6 @@ impl Reassembly {
 }
 
 /// Words of marks for the packets of one message.
-fn marks(sizes: Sizes) -> usize {
+fn marks(sizes: FragmentSizes) -> usize {
     sizes.packets().div_ceil(64) as usize
 }

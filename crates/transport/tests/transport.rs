@@ -3,20 +3,20 @@
 use laxity_qos::discipline::Class;
 use laxity_qos::fragment::{Cut, Fragmentation, Reassembler};
 use laxity_transport::{
-    Arrival, ChannelId, HEADER_LEN, Header, Ignored, Reassembly, Reservation, Sender, Sizes, Timing, TooLong,
-    WireError,
+    FragmentSizes, HEADER_LEN, Ignored, PacketArrival, Reassembly, Reservation, Sender, Timing, TooLong,
+    TransportError, TransportHeader, WireChannelId,
 };
 use laxity_units::{Bytes, Span, Time};
 use proptest::prelude::*;
 
-const CHANNEL: ChannelId = ChannelId { node: 3, local: 7 };
+const CHANNEL: WireChannelId = WireChannelId { node: 3, local: 7 };
 
 fn sender(message: u32, packet: u32) -> Sender {
-    Sender::new(CHANNEL, 5, Class::RealTime, Sizes { message, packet })
+    Sender::new(CHANNEL, 5, Class::RealTime, FragmentSizes { message, packet })
 }
 
 fn receiver(message: u32, packet: u32, buffers: u32) -> Reassembly {
-    let sizes = Sizes { message, packet };
+    let sizes = FragmentSizes { message, packet };
     Reassembly::new(CHANNEL, 5, Reservation { sizes, buffers, timeout: Span::from_ms(40) })
 }
 
@@ -40,15 +40,15 @@ fn packets(sender: &mut Sender, message: &[u8]) -> Vec<Vec<u8>> {
 
 /// Gives bytes to a receiver, and returns a copy of a message that they complete.
 fn deliver(receiver: &mut Reassembly, now: Time, packet: &[u8]) -> Option<Vec<u8>> {
-    let (header, payload) = Header::decode(packet).unwrap();
+    let (header, payload) = TransportHeader::decode(packet).unwrap();
     match receiver.accept(now, &header, payload) {
-        Arrival::Whole(message) => Some(message.to_vec()),
-        Arrival::Complete(buffer) => {
+        PacketArrival::Whole(message) => Some(message.to_vec()),
+        PacketArrival::Complete(buffer) => {
             let message = receiver.message(&buffer).to_vec();
             receiver.release(buffer);
             Some(message)
         }
-        Arrival::Partial | Arrival::Ignored(_) => None,
+        PacketArrival::Partial | PacketArrival::Ignored(_) => None,
     }
 }
 
@@ -110,7 +110,7 @@ proptest! {
         let mut model = Reassembler::default();
         let mut given_up = 0;
         for packet in &line {
-            let (header, _) = Header::decode(packet).unwrap();
+            let (header, _) = TransportHeader::decode(packet).unwrap();
             let expected = model.accept(header.message, header.fragment, header.fragments);
             given_up += expected.discarded;
             let message = deliver(&mut real, Time::ZERO, packet);
@@ -147,33 +147,33 @@ proptest! {
         let mut held = Vec::new();
         for packet in &mut line {
             let before = packet.clone();
-            if let Ok((header, payload)) = Header::decode(packet) {
+            if let Ok((header, payload)) = TransportHeader::decode(packet) {
                 let mut again = vec![0; packet.len()];
                 prop_assert_eq!(header.encode(&mut again).unwrap().len(), payload.len());
                 prop_assert_eq!(&again[..HEADER_LEN], &packet[..HEADER_LEN]);
-                if let Arrival::Complete(buffer) = receiver.accept(Time::ZERO, &header, payload) {
+                if let PacketArrival::Complete(buffer) = receiver.accept(Time::ZERO, &header, payload) {
                     prop_assert_eq!(receiver.message(&buffer).len() as u64, header.message_length.get());
                     held.push(buffer);
                 }
                 prop_assert!(receiver.in_use() <= buffers as usize);
                 if header.tag.is_none() {
-                    Header::stamp(packet, Time::from_ps(123_456_789)).unwrap();
-                    prop_assert!(matches!(Header::decode(packet), Err(WireError::Flags(_))));
-                    prop_assert_eq!(Header::take_stamp(packet), Ok(Some(Time::from_ns(123_456))));
+                    TransportHeader::stamp(packet, Time::from_ps(123_456_789)).unwrap();
+                    prop_assert!(matches!(TransportHeader::decode(packet), Err(TransportError::Flags(_))));
+                    prop_assert_eq!(TransportHeader::take_stamp(packet), Ok(Some(Time::from_ns(123_456))));
                 } else {
-                    prop_assert_eq!(Header::stamp(packet, Time::ZERO), Err(WireError::Tag));
+                    prop_assert_eq!(TransportHeader::stamp(packet, Time::ZERO), Err(TransportError::Tag));
                 }
                 prop_assert_eq!(&*packet, &before);
-                prop_assert_eq!(Header::take_stamp(packet), Ok(None));
-                Header::set_time(packet, Timing::Deadline(Time::from_ns(77)), Span::from_ns(5)).unwrap();
-                let (changed, _) = Header::decode(packet).unwrap();
+                prop_assert_eq!(TransportHeader::take_stamp(packet), Ok(None));
+                TransportHeader::set_time(packet, Timing::Deadline(Time::from_ns(77)), Span::from_ns(5)).unwrap();
+                let (changed, _) = TransportHeader::decode(packet).unwrap();
                 let timing = Timing::Deadline(Time::from_ns(77));
-                prop_assert_eq!(changed, Header { timing, age: Span::from_ns(5), ..header });
+                prop_assert_eq!(changed, TransportHeader { timing, age: Span::from_ns(5), ..header });
             } else {
                 // A damaged header may still have its time replaced, but no length of bytes makes
                 // it panic.
-                let _ = Header::set_time(packet, Timing::None, Span::ZERO);
-                let _ = Header::take_stamp(packet);
+                let _ = TransportHeader::set_time(packet, Timing::None, Span::ZERO);
+                let _ = TransportHeader::take_stamp(packet);
                 prop_assert_eq!(packet.len(), before.len());
             }
         }
@@ -187,10 +187,10 @@ proptest! {
     }
 }
 
-fn header() -> Header {
-    Header {
+fn header() -> TransportHeader {
+    TransportHeader {
         class: Class::BestEffort,
-        channel: ChannelId { node: 0x0102_0304, local: 0x0506_0708 },
+        channel: WireChannelId { node: 0x0102_0304, local: 0x0506_0708 },
         epoch: 0x090A_0B0C,
         message: 0x1112_1314_1516_1718,
         fragment: 1,
@@ -220,7 +220,7 @@ fn a_header_is_these_bytes() {
         &[0, 0],
     ];
     assert_eq!(frame[..], expected.concat());
-    let plain = Header {
+    let plain = TransportHeader {
         class: Class::RealTime,
         timing: Timing::Remaining(Span::from_ns(258)),
         tag: None,
@@ -233,9 +233,9 @@ fn a_header_is_these_bytes() {
         (0b10, [[1, 2].as_slice(), &[0; 23], &[9, 0, 0]].concat().as_slice())
     );
     let before = frame;
-    assert_eq!(header().encode(&mut frame[..HEADER_LEN - 1]).err(), Some(WireError::Short));
-    let huge = Header { message_length: Bytes::new(1 << 32), ..header() };
-    assert_eq!((huge.encode(&mut frame).err(), frame), (Some(WireError::Length), before));
+    assert_eq!(header().encode(&mut frame[..HEADER_LEN - 1]).err(), Some(TransportError::Short));
+    let huge = TransportHeader { message_length: Bytes::new(1 << 32), ..header() };
+    assert_eq!((huge.encode(&mut frame).err(), frame), (Some(TransportError::Length), before));
 }
 
 #[test]
@@ -244,52 +244,58 @@ fn each_fault_has_its_error() {
         let mut bytes = vec![7; HEADER_LEN + 2];
         header().encode(&mut bytes).unwrap();
         change(&mut bytes);
-        Header::decode(&bytes).map(|(header, _)| header)
+        TransportHeader::decode(&bytes).map(|(header, _)| header)
     };
     let set = |at: usize, byte: u8| after(&|bytes: &mut Vec<u8>| bytes[at] = byte);
-    assert_eq!(after(&|_| {}), Ok(Header { timing: Timing::Deadline(Time::from_ns(1000)), ..header() }));
-    assert_eq!(after(&|bytes| bytes.truncate(HEADER_LEN - 1)), Err(WireError::Short));
-    assert_eq!(set(0, b'l'), Err(WireError::Magic));
-    assert_eq!(set(2, 1), Err(WireError::Version(1)));
-    assert_eq!(set(3, 0b1_1101), Err(WireError::Flags(0b1_1101)));
-    assert_eq!(set(3, 0b1111), Err(WireError::Flags(0b1111)));
-    assert_eq!(set(3, 0b0101), Err(WireError::Tag));
-    assert_eq!(set(3, 0b1001), Err(WireError::Time), "a time where there is none");
-    assert_eq!(set(40, 0xFF), Err(WireError::Time), "a time that cannot be named");
-    assert_eq!(set(27, 3), Err(WireError::Fragment));
+    assert_eq!(
+        after(&|_| {}),
+        Ok(TransportHeader { timing: Timing::Deadline(Time::from_ns(1000)), ..header() })
+    );
+    assert_eq!(after(&|bytes| bytes.truncate(HEADER_LEN - 1)), Err(TransportError::Short));
+    assert_eq!(set(0, b'l'), Err(TransportError::Magic));
+    assert_eq!(set(2, 1), Err(TransportError::Version(1)));
+    assert_eq!(set(3, 0b1_1101), Err(TransportError::Flags(0b1_1101)));
+    assert_eq!(set(3, 0b1111), Err(TransportError::Flags(0b1111)));
+    assert_eq!(set(3, 0b0101), Err(TransportError::Tag));
+    assert_eq!(set(3, 0b1001), Err(TransportError::Time), "a time where there is none");
+    assert_eq!(set(40, 0xFF), Err(TransportError::Time), "a time that cannot be named");
+    assert_eq!(set(27, 3), Err(TransportError::Fragment));
     assert_eq!(set(27, 2).map(|header| header.fragment), Ok(2));
-    assert_eq!(set(31, 0), Err(WireError::Fragment));
-    assert_eq!(after(&|bytes| bytes.push(7)), Err(WireError::Length));
-    assert_eq!(after(&|bytes| bytes.truncate(HEADER_LEN + 1)), Err(WireError::Length));
-    assert_eq!(set(35, 1), Err(WireError::Length), "more payload than message");
+    assert_eq!(set(31, 0), Err(TransportError::Fragment));
+    assert_eq!(after(&|bytes| bytes.push(7)), Err(TransportError::Length));
+    assert_eq!(after(&|bytes| bytes.truncate(HEADER_LEN + 1)), Err(TransportError::Length));
+    assert_eq!(set(35, 1), Err(TransportError::Length), "more payload than message");
     assert_eq!(
         after(&|bytes| (bytes[27], bytes[31]) = (0, 1)),
-        Err(WireError::Length),
+        Err(TransportError::Length),
         "one packet, half a message"
     );
     let mut short = vec![0; HEADER_LEN - 1];
-    assert_eq!(Header::set_time(&mut short, Timing::None, Span::ZERO), Err(WireError::Short));
-    assert_eq!(Header::stamp(&mut short, Time::ZERO), Err(WireError::Short));
-    assert_eq!(Header::take_stamp(&mut short), Err(WireError::Short));
+    assert_eq!(TransportHeader::set_time(&mut short, Timing::None, Span::ZERO), Err(TransportError::Short));
+    assert_eq!(TransportHeader::stamp(&mut short, Time::ZERO), Err(TransportError::Short));
+    assert_eq!(TransportHeader::take_stamp(&mut short), Err(TransportError::Short));
     let mut unnamed = vec![0; HEADER_LEN];
-    Header::stamp(&mut unnamed, Time::ZERO).unwrap();
+    TransportHeader::stamp(&mut unnamed, Time::ZERO).unwrap();
     unnamed[48] = 255;
-    assert_eq!(Header::take_stamp(&mut unnamed), Err(WireError::Time));
+    assert_eq!(TransportHeader::take_stamp(&mut unnamed), Err(TransportError::Time));
     assert_eq!(unnamed, [0; HEADER_LEN]);
     let mut other = vec![0; HEADER_LEN];
-    assert_eq!(Header::set_time(&mut other, Timing::None, Span::ZERO), Err(WireError::Magic));
+    assert_eq!(TransportHeader::set_time(&mut other, Timing::None, Span::ZERO), Err(TransportError::Magic));
     other[..3].copy_from_slice(b"LX\x01");
-    assert_eq!(Header::set_time(&mut other, Timing::None, Span::ZERO), Err(WireError::Version(1)));
+    assert_eq!(
+        TransportHeader::set_time(&mut other, Timing::None, Span::ZERO),
+        Err(TransportError::Version(1))
+    );
     let errors = [
-        WireError::Short,
-        WireError::Magic,
-        WireError::Fragment,
-        WireError::Length,
-        WireError::Time,
-        WireError::Tag,
+        TransportError::Short,
+        TransportError::Magic,
+        TransportError::Fragment,
+        TransportError::Length,
+        TransportError::Time,
+        TransportError::Tag,
     ];
     assert!(errors.iter().all(|error| error.to_string().len() > 10));
-    assert_eq!(WireError::Flags(9).to_string(), "flags 0x09, which no header has");
+    assert_eq!(TransportError::Flags(9).to_string(), "flags 0x09, which no header has");
 }
 
 /// Two buffers. Message 0 is partial, 1 completes and is held: 0 is given up. 2 and 3 are partial:
@@ -299,12 +305,12 @@ fn complete_messages_keep_their_buffers() {
     let (mut sender, mut receiver) = (sender(4, 2), receiver(4, 2, 2));
     let lines: Vec<_> = (0..6u64).map(|n| packets(&mut sender, &content(n, 4))).collect();
     let give = |receiver: &mut Reassembly, message: usize, fragment: usize| {
-        let (header, payload) = Header::decode(&lines[message][fragment]).unwrap();
+        let (header, payload) = TransportHeader::decode(&lines[message][fragment]).unwrap();
         match receiver.accept(Time::ZERO, &header, payload) {
-            Arrival::Complete(buffer) => Ok(buffer),
-            Arrival::Partial => Err(None),
-            Arrival::Ignored(reason) => Err(Some(reason)),
-            Arrival::Whole(_) => unreachable!("two packets"),
+            PacketArrival::Complete(buffer) => Ok(buffer),
+            PacketArrival::Partial => Err(None),
+            PacketArrival::Ignored(reason) => Err(Some(reason)),
+            PacketArrival::Whole(_) => unreachable!("two packets"),
         }
     };
     assert_eq!(give(&mut receiver, 0, 1), Err(None));
@@ -359,10 +365,12 @@ fn partial_messages_time_out() {
 fn one_packet_takes_the_fast_path() {
     let (mut sender, mut receiver) = (sender(100, 100), receiver(100, 100, 0));
     let packet = packets(&mut sender, &content(0, 100)).pop().unwrap();
-    let (header, payload) = Header::decode(&packet).unwrap();
-    let Arrival::Whole(message) = receiver.accept(Time::ZERO, &header, payload) else { panic!("one packet") };
+    let (header, payload) = TransportHeader::decode(&packet).unwrap();
+    let PacketArrival::Whole(message) = receiver.accept(Time::ZERO, &header, payload) else {
+        panic!("one packet")
+    };
     assert_eq!((message.as_ptr(), message), (packet[HEADER_LEN..].as_ptr(), &content(0, 100)[..]));
-    assert_eq!(receiver.accept(Time::ZERO, &header, payload), Arrival::Ignored(Ignored::Old));
+    assert_eq!(receiver.accept(Time::ZERO, &header, payload), PacketArrival::Ignored(Ignored::Old));
     assert_eq!((receiver.counts().whole, receiver.counts().complete, receiver.in_use()), (1, 0, 0));
 }
 
@@ -370,23 +378,27 @@ fn one_packet_takes_the_fast_path() {
 fn packets_outside_the_contract_are_ignored() {
     let (mut sender, mut receiver) = (sender(5, 2), receiver(5, 2, 2));
     let packet = packets(&mut sender, &content(0, 5)).swap_remove(1);
-    let (header, payload) = Header::decode(&packet).unwrap();
-    let mut ignored = |header: Header, payload: &[u8]| match receiver.accept(Time::ZERO, &header, payload) {
-        Arrival::Ignored(reason) => Some(reason),
-        _ => None,
-    };
-    let other = ChannelId { node: 4, ..CHANNEL };
-    assert_eq!(ignored(Header { channel: other, ..header }, payload), Some(Ignored::Channel));
-    assert_eq!(ignored(Header { epoch: 6, ..header }, payload), Some(Ignored::Epoch));
-    assert_eq!(ignored(Header { message_length: Bytes::new(6), ..header }, payload), Some(Ignored::Sizes));
-    assert_eq!(ignored(Header { fragments: 4, ..header }, payload), Some(Ignored::Sizes));
+    let (header, payload) = TransportHeader::decode(&packet).unwrap();
+    let mut ignored =
+        |header: TransportHeader, payload: &[u8]| match receiver.accept(Time::ZERO, &header, payload) {
+            PacketArrival::Ignored(reason) => Some(reason),
+            _ => None,
+        };
+    let other = WireChannelId { node: 4, ..CHANNEL };
+    assert_eq!(ignored(TransportHeader { channel: other, ..header }, payload), Some(Ignored::Channel));
+    assert_eq!(ignored(TransportHeader { epoch: 6, ..header }, payload), Some(Ignored::Epoch));
+    assert_eq!(
+        ignored(TransportHeader { message_length: Bytes::new(6), ..header }, payload),
+        Some(Ignored::Sizes)
+    );
+    assert_eq!(ignored(TransportHeader { fragments: 4, ..header }, payload), Some(Ignored::Sizes));
     assert_eq!(ignored(header, &payload[..1]), Some(Ignored::Sizes));
-    assert_eq!(ignored(Header { fragment: 3, ..header }, payload), Some(Ignored::Sizes));
-    assert_eq!(ignored(Header { message: u64::MAX, ..header }, payload), Some(Ignored::Old));
+    assert_eq!(ignored(TransportHeader { fragment: 3, ..header }, payload), Some(Ignored::Sizes));
+    assert_eq!(ignored(TransportHeader { message: u64::MAX, ..header }, payload), Some(Ignored::Old));
     assert_eq!(ignored(header, payload), None);
     // The message has five bytes, so it has neither two packets nor one.
-    let four = Header { fragment: 0, message_length: Bytes::new(4), fragments: 2, ..header };
+    let four = TransportHeader { fragment: 0, message_length: Bytes::new(4), fragments: 2, ..header };
     assert_eq!(ignored(four, payload), Some(Ignored::Sizes));
-    let one = Header { fragment: 0, message_length: Bytes::new(2), fragments: 1, ..header };
+    let one = TransportHeader { fragment: 0, message_length: Bytes::new(2), fragments: 1, ..header };
     assert_eq!(ignored(one, payload), Some(Ignored::Sizes));
 }

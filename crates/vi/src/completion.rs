@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::control::Request;
+use crate::control::ControlRequest;
 use crate::doorbell::Which;
-use crate::error::{Error, Refusal};
+use crate::error::{Refusal, ViError};
 use crate::layout::completions;
 use crate::link::{Link, garbled};
 use crate::memory::Memory;
@@ -40,9 +40,9 @@ pub struct CompletionQueue {
 }
 
 impl CompletionQueue {
-    pub(crate) fn create(link: &Arc<Link>, wanted: u32) -> Result<Self, Error> {
+    pub(crate) fn create(link: &Arc<Link>, wanted: u32) -> Result<Self, ViError> {
         let entries = entries(wanted).ok_or(Refusal::InvalidParameter)?;
-        let (id, file) = link.make(Request::CreateQueue(entries))?;
+        let (id, file) = link.make(ControlRequest::CreateQueue(entries))?;
         let memory = Arc::new(Memory::map(&file.ok_or_else(garbled)?, length(entries))?);
         Ok(Self { link: link.clone(), id, memory, entries, taken: 0 })
     }
@@ -71,16 +71,16 @@ impl CompletionQueue {
         Sleeper::new(&self.link, &self.memory, (completions::PUT, completions::AWAITED))
     }
 
-    /// Sleeps until there is an entry (`VipCQWait`). After the provider is [lost](Error::Lost) no
+    /// Sleeps until there is an entry (`VipCQWait`). After the provider is [lost](ViError::Lost) no
     /// entries are added: posted descriptors are flushed and found at the virtual interfaces.
-    pub fn wait(&mut self, most: Option<Duration>) -> Result<(u32, Which), Error> {
+    pub fn wait(&mut self, most: Option<Duration>) -> Result<(u32, Which), ViError> {
         let patience = Patience::new(most);
         loop {
             if let Some(entry) = self.poll() {
                 return Ok(entry);
             }
             if self.link.is_lost() {
-                return Err(Error::Lost);
+                return Err(ViError::Lost);
             }
             let left = patience.left().ok_or(Refusal::Timeout)?;
             let (word, awaited) =
@@ -92,6 +92,6 @@ impl CompletionQueue {
 
 impl Drop for CompletionQueue {
     fn drop(&mut self) {
-        let _ = self.link.ask(Request::DestroyQueue(self.id), None);
+        let _ = self.link.ask(ControlRequest::DestroyQueue(self.id), None);
     }
 }

@@ -8,7 +8,7 @@
 use crate::descriptor::MOST_BYTES;
 use crate::error::Refusal;
 use crate::layout::DEPTH;
-pub use crate::state::{Fault, Reliability, State};
+pub use crate::state::{Reliability, State, ViFault};
 
 /// Words of a request or a response.
 pub(crate) const WORDS: usize = 16;
@@ -108,7 +108,7 @@ pub struct Attributes {
 
 /// Request to the provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Request {
+pub enum ControlRequest {
     /// Open the adapter; the response has the process's doorbells as a file, and the attributes.
     Open,
     /// Create a protection tag.
@@ -211,20 +211,20 @@ pub enum Request {
 
 const NO_QUEUE: u64 = u64::MAX;
 
-impl Request {
+impl ControlRequest {
     /// Request as the words of a datagram.
     pub fn to_words(self) -> Words {
         let mut words = [0; WORDS];
         let mut put = |values: &[u64]| words[..values.len()].copy_from_slice(values);
         match self {
-            Request::Open => put(&[1]),
-            Request::CreateTag => put(&[2]),
-            Request::DestroyTag(tag) => put(&[3, tag.into()]),
-            Request::Register { base, length, tag, write, read } => {
+            ControlRequest::Open => put(&[1]),
+            ControlRequest::CreateTag => put(&[2]),
+            ControlRequest::DestroyTag(tag) => put(&[3, tag.into()]),
+            ControlRequest::Register { base, length, tag, write, read } => {
                 put(&[4, base, length, tag.into(), write.into(), read.into()]);
             }
-            Request::Deregister(handle) => put(&[5, handle.into()]),
-            Request::CreateVi { tag, reliability, write, read, bandwidth, queues, playout } => {
+            ControlRequest::Deregister(handle) => put(&[5, handle.into()]),
+            ControlRequest::CreateVi { tag, reliability, write, read, bandwidth, queues, playout } => {
                 let [kind, rate, message] = bandwidth.to_words();
                 let [send, receive] = queues.map(|queue| queue.map_or(NO_QUEUE, u64::from));
                 let reliability = reliability as u64;
@@ -242,24 +242,24 @@ impl Request {
                     playout,
                 ]);
             }
-            Request::DestroyVi(vi) => put(&[7, vi.into()]),
-            Request::CreateQueue(entries) => put(&[8, entries.into()]),
-            Request::DestroyQueue(queue) => put(&[9, queue.into()]),
-            Request::Connect { vi, to, from } => {
+            ControlRequest::DestroyVi(vi) => put(&[7, vi.into()]),
+            ControlRequest::CreateQueue(entries) => put(&[8, entries.into()]),
+            ControlRequest::DestroyQueue(queue) => put(&[9, queue.into()]),
+            ControlRequest::Connect { vi, to, from } => {
                 put(&[10, vi.into(), to.host.into(), to.discriminator, from]);
             }
-            Request::Await(discriminator) => put(&[11, discriminator]),
-            Request::Accept { call, vi } => put(&[12, call, vi.into()]),
-            Request::Reject(call) => put(&[13, call]),
-            Request::Disconnect(vi) => put(&[14, vi.into()]),
-            Request::Renegotiate(vi, bandwidth) => {
+            ControlRequest::Await(discriminator) => put(&[11, discriminator]),
+            ControlRequest::Accept { call, vi } => put(&[12, call, vi.into()]),
+            ControlRequest::Reject(call) => put(&[13, call]),
+            ControlRequest::Disconnect(vi) => put(&[14, vi.into()]),
+            ControlRequest::Renegotiate(vi, bandwidth) => {
                 let [kind, rate, message] = bandwidth.to_words();
                 put(&[15, vi.into(), kind, rate, message]);
             }
-            Request::SetMemory { handle, tag, write, read } => {
+            ControlRequest::SetMemory { handle, tag, write, read } => {
                 put(&[16, handle.into(), tag.into(), write.into(), read.into()]);
             }
-            Request::SetVi { vi, tag, reliability, write, read, bandwidth, playout } => {
+            ControlRequest::SetVi { vi, tag, reliability, write, read, bandwidth, playout } => {
                 let [kind, rate, message] = bandwidth.to_words();
                 let reliability = reliability as u64;
                 put(&[
@@ -275,7 +275,7 @@ impl Request {
                     playout,
                 ]);
             }
-            Request::Peer(vi) => put(&[20, vi.into()]),
+            ControlRequest::Peer(vi) => put(&[20, vi.into()]),
         }
         words
     }
@@ -294,18 +294,18 @@ impl Request {
             _ => small(place).map(Some),
         };
         Some(match words[0] {
-            1 => Request::Open,
-            2 => Request::CreateTag,
-            3 => Request::DestroyTag(small(1)?),
-            4 => Request::Register {
+            1 => ControlRequest::Open,
+            2 => ControlRequest::CreateTag,
+            3 => ControlRequest::DestroyTag(small(1)?),
+            4 => ControlRequest::Register {
                 base: words[1],
                 length: words[2],
                 tag: small(3)?,
                 write: flag(4)?,
                 read: flag(5)?,
             },
-            5 => Request::Deregister(small(1)?),
-            6 => Request::CreateVi {
+            5 => ControlRequest::Deregister(small(1)?),
+            6 => ControlRequest::CreateVi {
                 tag: small(1)?,
                 reliability: if flag(2)? { Reliability::Reliable } else { Reliability::Unreliable },
                 write: flag(3)?,
@@ -314,21 +314,26 @@ impl Request {
                 queues: [queue(8)?, queue(9)?],
                 playout: span(10)?,
             },
-            7 => Request::DestroyVi(small(1)?),
-            8 => Request::CreateQueue(small(1)?),
-            9 => Request::DestroyQueue(small(1)?),
-            10 => Request::Connect {
+            7 => ControlRequest::DestroyVi(small(1)?),
+            8 => ControlRequest::CreateQueue(small(1)?),
+            9 => ControlRequest::DestroyQueue(small(1)?),
+            10 => ControlRequest::Connect {
                 vi: small(1)?,
                 to: Address { host: small(2)?, discriminator: words[3] },
                 from: words[4],
             },
-            11 => Request::Await(words[1]),
-            12 => Request::Accept { call: words[1], vi: small(2)? },
-            13 => Request::Reject(words[1]),
-            14 => Request::Disconnect(small(1)?),
-            15 => Request::Renegotiate(small(1)?, Bandwidth::of([words[2], words[3], words[4]])?),
-            16 => Request::SetMemory { handle: small(1)?, tag: small(2)?, write: flag(3)?, read: flag(4)? },
-            17 => Request::SetVi {
+            11 => ControlRequest::Await(words[1]),
+            12 => ControlRequest::Accept { call: words[1], vi: small(2)? },
+            13 => ControlRequest::Reject(words[1]),
+            14 => ControlRequest::Disconnect(small(1)?),
+            15 => ControlRequest::Renegotiate(small(1)?, Bandwidth::of([words[2], words[3], words[4]])?),
+            16 => ControlRequest::SetMemory {
+                handle: small(1)?,
+                tag: small(2)?,
+                write: flag(3)?,
+                read: flag(4)?,
+            },
+            17 => ControlRequest::SetVi {
                 vi: small(1)?,
                 tag: small(2)?,
                 reliability: if flag(3)? { Reliability::Reliable } else { Reliability::Unreliable },
@@ -337,7 +342,7 @@ impl Request {
                 bandwidth: Bandwidth::of([words[6], words[7], words[8]])?,
                 playout: span(9)?,
             },
-            20 => Request::Peer(small(1)?),
+            20 => ControlRequest::Peer(small(1)?),
             _ => return None,
         })
     }

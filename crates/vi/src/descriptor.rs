@@ -5,7 +5,7 @@
 //! scattered to. A segment names registered memory by its handle, and an address in the program
 //! that registered it.
 //!
-//! [`Posted::read`] is the only conversion from words to a descriptor. It loads each word once, so
+//! [`ReadDescriptor::read`] is the only conversion from words to a descriptor. It loads each word once, so
 //! the checked value is the used value.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -130,7 +130,7 @@ impl<'a> Descriptor<'a> {
 /// Descriptor as read by the provider. One with a single segment, the common case, fits a cache
 /// line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Posted {
+pub struct ReadDescriptor {
     /// Operation.
     pub operation: Operation,
     /// Immediate data.
@@ -145,7 +145,7 @@ enum Segments {
     More(Box<[Segment]>),
 }
 
-impl Posted {
+impl ReadDescriptor {
     /// Descriptor without data.
     pub const EMPTY: Self = Self { operation: Operation::Message, immediate: None, segments: Segments::None };
 
@@ -344,11 +344,11 @@ mod tests {
             before.iter().zip(&words).for_each(|(value, word)| word.store(*value, Ordering::Relaxed));
             let descriptor = Descriptor { operation, segments: &segments, immediate };
             descriptor.write(&words);
-            let found = Posted::read(&words).unwrap();
+            let found = ReadDescriptor::read(&words).unwrap();
             prop_assert_eq!((found.operation, found.immediate), (operation, immediate));
             prop_assert_eq!(found.segments(), &segments[..]);
             descriptor.write_with_length(&words, descriptor.len() + 1);
-            prop_assert_eq!(Posted::read(&words), Err(Status::LENGTH_ERROR));
+            prop_assert_eq!(ReadDescriptor::read(&words), Err(Status::LENGTH_ERROR));
         }
 
         #[test]
@@ -359,12 +359,12 @@ mod tests {
                 // Makes descriptors likely that are valid except for their length.
                 words[slot::CONTROL].store(values[0] & 0x0103, Ordering::Relaxed);
             }
-            if let Ok(found) = Posted::read(&words) {
+            if let Ok(found) = ReadDescriptor::read(&words) {
                 prop_assert!(found.segments().len() <= MOST_SEGMENTS && found.len() <= MOST_BYTES);
                 let again = slot();
                 Descriptor { operation: found.operation, segments: found.segments(), immediate: found.immediate }
                     .write(&again);
-                prop_assert_eq!(Posted::read(&again), Ok(found));
+                prop_assert_eq!(ReadDescriptor::read(&again), Ok(found));
             }
         }
 
@@ -385,7 +385,7 @@ mod tests {
         let control = |value: u64| {
             Descriptor::send(&[segment]).write(&words);
             words[slot::CONTROL].store(value, Ordering::Relaxed);
-            Posted::read(&words).map(|_| ())
+            ReadDescriptor::read(&words).map(|_| ())
         };
         assert_eq!(control(0x0100), Ok(()));
         assert_eq!(control(0x0103), Err(Status::FORMAT_ERROR), "there is no operation 3");
@@ -395,9 +395,9 @@ mod tests {
         assert_eq!(control(0x0000), Err(Status::LENGTH_ERROR), "no segments have no bytes");
         let long = [Segment { length: 1 << 20, ..segment }, Segment { length: 1, ..segment }];
         Descriptor::send(&long).write(&words);
-        assert_eq!(Posted::read(&words), Err(Status::LENGTH_ERROR), "more than can be moved");
+        assert_eq!(ReadDescriptor::read(&words), Err(Status::LENGTH_ERROR), "more than can be moved");
         Descriptor::rdma_write(&[segment], Remote { address: 1, handle: 2 }).write(&words);
         words[slot::REMOTE + 1].store(1 << 32, Ordering::Relaxed);
-        assert_eq!(Posted::read(&words), Err(Status::FORMAT_ERROR), "a handle has 32 bits");
+        assert_eq!(ReadDescriptor::read(&words), Err(Status::FORMAT_ERROR), "a handle has 32 bits");
     }
 }

@@ -46,7 +46,7 @@ refusals! {
 
 /// Error of a call.
 #[derive(Debug)]
-pub enum Error {
+pub enum ViError {
     /// The request was refused.
     Refused(Refusal),
     /// The provider has ended, and with it the adapter: VIA's catastrophic error. Every connection
@@ -56,44 +56,44 @@ pub enum Error {
     System(io::Error),
 }
 
-impl Error {
+impl ViError {
     /// Whether the error is this refusal.
     pub fn is(&self, refusal: Refusal) -> bool {
-        matches!(self, Error::Refused(why) if *why == refusal)
+        matches!(self, ViError::Refused(why) if *why == refusal)
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for ViError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Refused(refusal) => write!(f, "refused: it {refusal}"),
-            Error::Lost => f.write_str("the adapter's provider is gone"),
-            Error::System(error) => write!(f, "{error}"),
+            ViError::Refused(refusal) => write!(f, "refused: it {refusal}"),
+            ViError::Lost => f.write_str("the adapter's provider is gone"),
+            ViError::System(error) => write!(f, "{error}"),
         }
     }
 }
 
-impl std::error::Error for Error {
+impl std::error::Error for ViError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Error::Refused(_) | Error::Lost => None,
-            Error::System(error) => Some(error),
+            ViError::Refused(_) | ViError::Lost => None,
+            ViError::System(error) => Some(error),
         }
     }
 }
 
-impl From<Refusal> for Error {
+impl From<Refusal> for ViError {
     fn from(refusal: Refusal) -> Self {
-        Error::Refused(refusal)
+        ViError::Refused(refusal)
     }
 }
 
-impl From<io::Error> for Error {
+impl From<io::Error> for ViError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             // The provider has ended, whichever call detects it.
-            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => Error::Lost,
-            _ => Error::System(error),
+            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => ViError::Lost,
+            _ => ViError::System(error),
         }
     }
 }

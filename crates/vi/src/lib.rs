@@ -9,7 +9,7 @@
 //! The library follows the VI Architecture: names are those of its provider library (VIPL) in Rust
 //! style. It adds the [`Bandwidth`] of a virtual interface after Nagar et al. ("Incorporating
 //! Quality-of-Service in the Virtual Interface Architecture"). A program [opens](Nic::open) an
-//! adapter, [registers](Nic::register) memory with a [protection tag](Tag),
+//! adapter, [registers](Nic::register) memory with a [protection tag](RegionTag),
 //! [creates](Nic::create_vi) a virtual interface, and connects it. It then posts descriptors and
 //! polls for completions without a system call. Only a sleeping wait makes one.
 //!
@@ -59,12 +59,12 @@ mod vi;
 mod wait;
 
 pub use completion::{CompletionQueue, MOST_ENTRIES};
-pub use control::{Address, Attributes, Bandwidth, Fault, Reliability, State};
+pub use control::{Address, Attributes, Bandwidth, Reliability, State, ViFault};
 pub use descriptor::{Completion, Descriptor, Operation, Remote, Segment, Status};
 pub use doorbell::Which;
-pub use error::{Error, Refusal};
+pub use error::{Refusal, ViError};
 pub use layout::{DEPTH, MOST_SEGMENTS};
-pub use nic::{Arrived, Nic};
-pub use region::{Access, Region, Tag};
+pub use nic::{ArrivedConnection, Nic};
+pub use region::{Access, Region, RegionTag};
 pub use sleeper::Sleeper;
 pub use vi::{Vi, ViAttributes};

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::control::{Answer, Attributes, Request};
+use crate::control::{Answer, Attributes, ControlRequest};
 use crate::doorbell::{Doorbell, Ringer};
-use crate::error::Error;
+use crate::error::ViError;
 use crate::layout::bells;
 use crate::memory::Memory;
 use crate::socket::Socket;
@@ -33,9 +33,9 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+    pub(crate) fn open(path: &Path) -> Result<Self, ViError> {
         let socket = Socket::connect(path)?;
-        let (Answer::Opened(attributes), Some(file)) = asked(&socket, Request::Open, None)? else {
+        let (Answer::Opened(attributes), Some(file)) = asked(&socket, ControlRequest::Open, None)? else {
             return Err(garbled());
         };
         let bells = Memory::map(&file, bells::LENGTH)?;
@@ -47,12 +47,12 @@ impl Link {
     /// Sends a request, and waits for the response.
     pub(crate) fn ask(
         &self,
-        request: Request,
+        request: ControlRequest,
         file: Option<&OwnedFd>,
-    ) -> Result<(Answer, Option<OwnedFd>), Error> {
+    ) -> Result<(Answer, Option<OwnedFd>), ViError> {
         let _one = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
         let answer = asked(&self.socket, request, file);
-        if matches!(answer, Err(Error::Lost)) {
+        if matches!(answer, Err(ViError::Lost)) {
             self.lost.store(true, Ordering::Release);
         }
         answer
@@ -80,7 +80,7 @@ impl Link {
     }
 
     /// Number of the object that the request creates.
-    pub(crate) fn make(&self, request: Request) -> Result<(u32, Option<OwnedFd>), Error> {
+    pub(crate) fn make(&self, request: ControlRequest) -> Result<(u32, Option<OwnedFd>), ViError> {
         match self.ask(request, None)? {
             (Answer::Made(number), file) => Ok((number, file)),
             _ => Err(garbled()),
@@ -103,17 +103,17 @@ impl Link {
 
 fn asked(
     socket: &Socket,
-    request: Request,
+    request: ControlRequest,
     file: Option<&OwnedFd>,
-) -> Result<(Answer, Option<OwnedFd>), Error> {
+) -> Result<(Answer, Option<OwnedFd>), ViError> {
     socket.send(&request.to_words(), file)?;
-    let datagram = socket.receive()?.ok_or(Error::Lost)?;
+    let datagram = socket.receive()?.ok_or(ViError::Lost)?;
     match Answer::of(&datagram.words).ok_or_else(garbled)? {
         Answer::Refused(refusal) => Err(refusal.into()),
         answer => Ok((answer, datagram.file)),
     }
 }
 
-pub(crate) fn garbled() -> Error {
+pub(crate) fn garbled() -> ViError {
     std::io::Error::new(std::io::ErrorKind::InvalidData, "the provider's answer means nothing").into()
 }

@@ -7,18 +7,18 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::completion::CompletionQueue;
-use crate::control::{Address, Answer, Attributes, Bandwidth, Request};
-use crate::error::{Error, Refusal};
+use crate::control::{Address, Answer, Attributes, Bandwidth, ControlRequest};
+use crate::error::{Refusal, ViError};
 use crate::layout::bells;
 use crate::link::{Link, garbled};
 use crate::memory::Memory;
-use crate::region::{Access, Region, Tag};
+use crate::region::{Access, Region, RegionTag};
 use crate::vi::{Vi, ViAttributes};
 use crate::wait::Patience;
 
 /// Connection request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Arrived {
+pub struct ArrivedConnection {
     call: u64,
     /// Address of the caller.
     pub from: Address,
@@ -34,7 +34,7 @@ pub struct Nic {
 
 impl Nic {
     /// Opens the adapter of the provider that listens at `path` (`VipOpenNic`).
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, ViError> {
         Ok(Self { link: Arc::new(Link::open(path.as_ref())?) })
     }
 
@@ -50,17 +50,17 @@ impl Nic {
     }
 
     /// Creates a protection tag (`VipCreatePtag`).
-    pub fn create_tag(&self) -> Result<Tag, Error> {
-        self.link.make(Request::CreateTag).map(|(tag, _)| Tag(tag))
+    pub fn create_tag(&self) -> Result<RegionTag, ViError> {
+        self.link.make(ControlRequest::CreateTag).map(|(tag, _)| RegionTag(tag))
     }
 
     /// Destroys a tag (`VipDestroyPtag`); refused while it is in use.
-    pub fn destroy_tag(&self, tag: Tag) -> Result<(), Error> {
-        self.link.ask(Request::DestroyTag(tag.0), None).map(drop)
+    pub fn destroy_tag(&self, tag: RegionTag) -> Result<(), ViError> {
+        self.link.ask(ControlRequest::DestroyTag(tag.0), None).map(drop)
     }
 
     /// Registers new memory of `length` bytes for virtual interfaces with `tag` (`VipRegisterMem`).
-    pub fn register(&self, length: usize, tag: Tag, access: Access) -> Result<Region, Error> {
+    pub fn register(&self, length: usize, tag: RegionTag, access: Access) -> Result<Region, ViError> {
         let (memory, file) = Memory::create("laxity-vi", length)?;
         let handle = self.register_file(&file, memory.base(), length as u64, tag, access)?;
         Ok(Region { link: self.link.clone(), memory, handle, length })
@@ -78,9 +78,9 @@ impl Nic {
         &self,
         address: *mut u8,
         length: usize,
-        tag: Tag,
+        tag: RegionTag,
         access: Access,
-    ) -> Result<u32, Error> {
+    ) -> Result<u32, ViError> {
         if !address.addr().is_multiple_of(crate::memory::PAGE) || length == 0 {
             return Err(Refusal::InvalidParameter.into());
         }
@@ -90,14 +90,14 @@ impl Nic {
     }
 
     /// Deregisters the memory of a handle (`VipDeregisterMem`).
-    pub fn deregister(&self, handle: u32) -> Result<(), Error> {
-        self.link.ask(Request::Deregister(handle), None).map(drop)
+    pub fn deregister(&self, handle: u32) -> Result<(), ViError> {
+        self.link.ask(ControlRequest::Deregister(handle), None).map(drop)
     }
 
     /// Changes the tag and the RDMA access of the memory of a handle (`VipSetMemAttributes`).
-    pub fn set_memory(&self, handle: u32, tag: Tag, access: Access) -> Result<(), Error> {
+    pub fn set_memory(&self, handle: u32, tag: RegionTag, access: Access) -> Result<(), ViError> {
         let Access { rdma_write: write, rdma_read: read } = access;
-        self.link.ask(Request::SetMemory { handle, tag: tag.0, write, read }, None).map(drop)
+        self.link.ask(ControlRequest::SetMemory { handle, tag: tag.0, write, read }, None).map(drop)
     }
 
     /// Registers memory that is in `file` and lies at `base` in this process; returns its handle.
@@ -106,11 +106,11 @@ impl Nic {
         file: &OwnedFd,
         base: u64,
         length: u64,
-        tag: Tag,
+        tag: RegionTag,
         access: Access,
-    ) -> Result<u32, Error> {
+    ) -> Result<u32, ViError> {
         let Access { rdma_write: write, rdma_read: read } = access;
-        match self.link.ask(Request::Register { base, length, tag: tag.0, write, read }, Some(file))? {
+        match self.link.ask(ControlRequest::Register { base, length, tag: tag.0, write, read }, Some(file))? {
             (Answer::Made(handle), _) => Ok(handle),
             _ => Err(garbled()),
         }
@@ -118,24 +118,28 @@ impl Nic {
 
     /// Creates a virtual interface (`VipCreateVi`). Refused with
     /// [`InvalidQos`](Refusal::InvalidQos) if the adapter's residual bandwidth is too low.
-    pub fn create_vi(&self, attributes: &ViAttributes<'_>) -> Result<Vi, Error> {
+    pub fn create_vi(&self, attributes: &ViAttributes<'_>) -> Result<Vi, ViError> {
         Vi::create(&self.link, attributes)
     }
 
     /// Creates a completion queue of at least `entries` (`VipCreateCQ`).
-    pub fn create_completion_queue(&self, entries: u32) -> Result<CompletionQueue, Error> {
+    pub fn create_completion_queue(&self, entries: u32) -> Result<CompletionQueue, ViError> {
         CompletionQueue::create(&self.link, entries)
     }
 
     /// Waits for the next connection request to `discriminator` here (`VipConnectWait`).
-    pub fn wait_connection(&self, discriminator: u64, most: Option<Duration>) -> Result<Arrived, Error> {
+    pub fn wait_connection(
+        &self,
+        discriminator: u64,
+        most: Option<Duration>,
+    ) -> Result<ArrivedConnection, ViError> {
         let patience = Patience::new(most);
         let calls = self.link.bells.word32(bells::CALLS);
         loop {
             let seen = calls.load(Ordering::Acquire);
-            match self.link.ask(Request::Await(discriminator), None) {
+            match self.link.ask(ControlRequest::Await(discriminator), None) {
                 Ok((Answer::Called { call, from, bandwidth }, _)) => {
-                    return Ok(Arrived { call, from, bandwidth });
+                    return Ok(ArrivedConnection { call, from, bandwidth });
                 }
                 Ok(_) => return Err(garbled()),
                 Err(error) if error.is(Refusal::NotDone) => {}
@@ -147,12 +151,12 @@ impl Nic {
     }
 
     /// Accepts the connection with `vi` (`VipConnectAccept`).
-    pub fn accept(&self, arrived: Arrived, vi: &Vi) -> Result<(), Error> {
-        self.link.ask(Request::Accept { call: arrived.call, vi: vi.id() }, None).map(drop)
+    pub fn accept(&self, arrived: ArrivedConnection, vi: &Vi) -> Result<(), ViError> {
+        self.link.ask(ControlRequest::Accept { call: arrived.call, vi: vi.id() }, None).map(drop)
     }
 
     /// Rejects the connection (`VipConnectReject`).
-    pub fn reject(&self, arrived: Arrived) -> Result<(), Error> {
-        self.link.ask(Request::Reject(arrived.call), None).map(drop)
+    pub fn reject(&self, arrived: ArrivedConnection) -> Result<(), ViError> {
+        self.link.ask(ControlRequest::Reject(arrived.call), None).map(drop)
     }
 }

@@ -6,15 +6,15 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 
-pub use crate::control::{Answer, Request, Words};
-pub use crate::descriptor::{MOST_BYTES, Posted};
+pub use crate::control::{Answer, ControlRequest, Words};
+pub use crate::descriptor::{MOST_BYTES, ReadDescriptor};
 pub use crate::doorbell::{Doorbell, Hearer, Which};
 pub use crate::memory::Memory;
 pub use crate::socket::{Datagram, Socket};
 pub use crate::wait::{sleep, wake};
 
 use crate::completion;
-use crate::control::{Fault, State};
+use crate::control::{State, ViFault};
 use crate::descriptor::{Completion, Status};
 use crate::layout::{DEPTH, SLOT, bells, completions, queues};
 use crate::wait;
@@ -55,7 +55,7 @@ impl ViQueues {
     }
 
     /// Publishes that the virtual interface is broken, and why.
-    pub fn show_fault(&self, fault: Fault) {
+    pub fn show_fault(&self, fault: ViFault) {
         self.put_state(State::Error as u32 | (fault as u32) << 8);
     }
 
@@ -70,8 +70,8 @@ impl ViQueues {
     }
 
     /// Descriptor of that number, counted from the first that was ever posted.
-    pub fn read(&self, which: Which, number: u32) -> Result<Posted, Status> {
-        Posted::read(self.memory.words(self.slot(which, number)))
+    pub fn read(&self, which: Which, number: u32) -> Result<ReadDescriptor, Status> {
+        ReadDescriptor::read(self.memory.words(self.slot(which, number)))
     }
 
     /// Completes the oldest descriptor of a queue. The program sees it after [`tell`](Self::tell).

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::descriptor::{Completion, Descriptor, Status};
 use crate::doorbell::Which;
-use crate::error::{Error, Refusal};
+use crate::error::{Refusal, ViError};
 use crate::layout::{DEPTH, MOST_SEGMENTS, SLOT, queues};
 use crate::link::Link;
 use crate::memory::Memory;
@@ -37,7 +37,7 @@ impl Queue {
     }
 
     /// Writes descriptors into the next slots: all, or none if they do not fit.
-    pub(crate) fn write(&self, memory: &Memory, descriptors: &[Descriptor<'_>]) -> Result<(), Error> {
+    pub(crate) fn write(&self, memory: &Memory, descriptors: &[Descriptor<'_>]) -> Result<(), ViError> {
         if descriptors.len() > (DEPTH - self.outstanding()) as usize {
             return Err(Refusal::Resource.into());
         }
@@ -97,7 +97,7 @@ impl Queue {
         memory: &Memory,
         link: &Link,
         most: Option<Duration>,
-    ) -> Result<Completion, Error> {
+    ) -> Result<Completion, ViError> {
         let patience = Patience::new(most);
         loop {
             if let Some(completion) = self.poll(memory, link) {

@@ -3,16 +3,16 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::control::Request;
+use crate::control::ControlRequest;
 use crate::descriptor::{Remote, Segment};
 use crate::link::Link;
 use crate::memory::Memory;
 
 /// Protection tag: virtual interfaces access only memory with their tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Tag(pub(crate) u32);
+pub struct RegionTag(pub(crate) u32);
 
-impl Tag {
+impl RegionTag {
     /// Provider's number of the tag, for C programs.
     pub fn number(self) -> u32 {
         self.0
@@ -93,6 +93,6 @@ impl Region {
 impl Drop for Region {
     fn drop(&mut self) {
         // A lost provider does not access the memory either.
-        let _ = self.link.ask(Request::Deregister(self.handle), None);
+        let _ = self.link.ask(ControlRequest::Deregister(self.handle), None);
     }
 }

@@ -37,7 +37,7 @@ impl State {
 /// Cause of a broken virtual interface: the VI Architecture's asynchronous errors, with their
 /// numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Fault {
+pub enum ViFault {
     /// A posted descriptor is invalid, or names memory that it may not access.
     PostedDescriptor = 0,
     /// The peer is gone, or was broken.
@@ -54,7 +54,7 @@ pub enum Fault {
     Catastrophic = 10,
 }
 
-impl Fault {
+impl ViFault {
     pub(crate) const ALL: [Self; 7] = [
         Self::PostedDescriptor,
         Self::ConnectionLost,

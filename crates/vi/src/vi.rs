@@ -5,15 +5,15 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::completion::CompletionQueue;
-use crate::control::{Address, Answer, Bandwidth, Fault, Reliability, Request, State};
+use crate::control::{Address, Answer, Bandwidth, ControlRequest, Reliability, State, ViFault};
 use crate::descriptor::{Completion, Descriptor};
 use crate::doorbell::{Doorbell, Which};
-use crate::error::{Error, Refusal};
+use crate::error::{Refusal, ViError};
 use crate::layout::queues;
 use crate::link::{Link, garbled};
 use crate::memory::Memory;
 use crate::queue::Queue;
-use crate::region::{Access, Tag};
+use crate::region::{Access, RegionTag};
 use crate::sleeper::Sleeper;
 use crate::wait::Patience;
 
@@ -21,7 +21,7 @@ use crate::wait::Patience;
 #[derive(Debug, Clone, Copy)]
 pub struct ViAttributes<'a> {
     /// Tag of the memory that it accesses.
-    pub tag: Tag,
+    pub tag: RegionTag,
     /// Bandwidth guarantee.
     pub bandwidth: Bandwidth,
     /// Handling of a message that cannot be delivered.
@@ -40,7 +40,7 @@ pub struct ViAttributes<'a> {
 
 impl ViAttributes<'_> {
     /// Best effort, unreliable, without RDMA and completion queues.
-    pub fn new(tag: Tag) -> Self {
+    pub fn new(tag: RegionTag) -> Self {
         Self {
             tag,
             bandwidth: Bandwidth::None,
@@ -64,10 +64,10 @@ pub struct Vi {
 }
 
 impl Vi {
-    pub(crate) fn create(link: &Arc<Link>, attributes: &ViAttributes<'_>) -> Result<Self, Error> {
+    pub(crate) fn create(link: &Arc<Link>, attributes: &ViAttributes<'_>) -> Result<Self, ViError> {
         let ViAttributes { send_completions, receive_completions, .. } = *attributes;
         let ViAttributes { tag, bandwidth, reliability, access, playout, .. } = *attributes;
-        let (id, file) = link.make(Request::CreateVi {
+        let (id, file) = link.make(ControlRequest::CreateVi {
             tag: tag.0,
             reliability,
             write: access.rdma_write,
@@ -95,10 +95,10 @@ impl Vi {
     }
 
     /// Cause, if it is broken.
-    pub fn fault(&self) -> Option<Fault> {
+    pub fn fault(&self) -> Option<ViFault> {
         match self.link.is_lost() {
-            true => Some(Fault::Catastrophic),
-            false => Fault::of(self.memory.word32(queues::STATE).load(Ordering::Acquire)),
+            true => Some(ViFault::Catastrophic),
+            false => ViFault::of(self.memory.word32(queues::STATE).load(Ordering::Acquire)),
         }
     }
 
@@ -115,20 +115,20 @@ impl Vi {
 
     /// Connects to a program that waits at `to` (`VipConnectRequest`), and waits for the
     /// connection.
-    pub fn connect(&mut self, to: Address, most: Option<Duration>) -> Result<(), Error> {
-        self.link.ask(Request::Connect { vi: self.id, to, from: u64::from(self.id) }, None)?;
+    pub fn connect(&mut self, to: Address, most: Option<Duration>) -> Result<(), ViError> {
+        self.link.ask(ControlRequest::Connect { vi: self.id, to, from: u64::from(self.id) }, None)?;
         self.wait_connected(most)
     }
 
     /// Waits until a requested connection exists (`VipConnectPeerWait`); withdraws the request
     /// after `most`.
-    fn wait_connected(&mut self, most: Option<Duration>) -> Result<(), Error> {
+    fn wait_connected(&mut self, most: Option<Duration>) -> Result<(), ViError> {
         let patience = Patience::new(most);
         let word = self.memory.word32(queues::STATE);
         loop {
             let seen = word.load(Ordering::Acquire);
             if self.link.is_lost() {
-                return Err(Error::Lost);
+                return Err(ViError::Lost);
             }
             match State::of(seen) {
                 State::Connected => return Ok(()),
@@ -138,7 +138,7 @@ impl Vi {
             }
             let Some(left) = patience.left() else {
                 // The provider decides: the request may have been accepted just now.
-                self.link.ask(Request::Disconnect(self.id), None)?;
+                self.link.ask(ControlRequest::Disconnect(self.id), None)?;
                 return Err(Refusal::Timeout.into());
             };
             self.link.sleep(word, seen, self.memory.word32(queues::STATE_AWAITED), left);
@@ -146,39 +146,39 @@ impl Vi {
     }
 
     /// Address and bandwidth guarantee of the peer.
-    pub fn peer(&self) -> Result<(Address, Bandwidth), Error> {
-        match self.link.ask(Request::Peer(self.id), None)? {
+    pub fn peer(&self) -> Result<(Address, Bandwidth), ViError> {
+        match self.link.ask(ControlRequest::Peer(self.id), None)? {
             (Answer::Called { from, bandwidth, .. }, _) => Ok((from, bandwidth)),
             _ => Err(garbled()),
         }
     }
 
     /// Changes the attributes while idle (`VipSetViAttributes`). Its completion queues stay.
-    pub fn set(&mut self, attributes: &ViAttributes<'_>) -> Result<(), Error> {
+    pub fn set(&mut self, attributes: &ViAttributes<'_>) -> Result<(), ViError> {
         let ViAttributes { tag, bandwidth, reliability, access, playout, .. } = *attributes;
         let (Access { rdma_write: write, rdma_read: read }, playout) = (access, nanoseconds(playout));
         let request =
-            Request::SetVi { vi: self.id, tag: tag.0, reliability, write, read, bandwidth, playout };
+            ControlRequest::SetVi { vi: self.id, tag: tag.0, reliability, write, read, bandwidth, playout };
         self.link.ask(request, None).map(drop)
     }
 
     /// Ends the connection (`VipDisconnect`): posted descriptors complete as flushed on both sides.
-    pub fn disconnect(&mut self) -> Result<(), Error> {
-        self.link.ask(Request::Disconnect(self.id), None).map(drop)
+    pub fn disconnect(&mut self) -> Result<(), ViError> {
+        self.link.ask(ControlRequest::Disconnect(self.id), None).map(drop)
     }
 
     /// Requests another bandwidth; consumption under the old one still counts.
-    pub fn renegotiate(&mut self, bandwidth: Bandwidth) -> Result<(), Error> {
-        self.link.ask(Request::Renegotiate(self.id, bandwidth), None).map(drop)
+    pub fn renegotiate(&mut self, bandwidth: Bandwidth) -> Result<(), ViError> {
+        self.link.ask(ControlRequest::Renegotiate(self.id, bandwidth), None).map(drop)
     }
 
     /// Posts a send descriptor and rings the doorbell (`VipPostSend`).
-    pub fn post_send(&mut self, descriptor: &Descriptor<'_>) -> Result<(), Error> {
+    pub fn post_send(&mut self, descriptor: &Descriptor<'_>) -> Result<(), ViError> {
         self.post_sends(std::slice::from_ref(descriptor))
     }
 
     /// Posts a chain of send descriptors with one doorbell: all, or none if they do not fit.
-    pub fn post_sends(&mut self, chain: &[Descriptor<'_>]) -> Result<(), Error> {
+    pub fn post_sends(&mut self, chain: &[Descriptor<'_>]) -> Result<(), ViError> {
         self.sends.write(&self.memory, chain)?;
         let count = self.ring(Which::Send, chain);
         self.sends.posted(count);
@@ -186,12 +186,12 @@ impl Vi {
     }
 
     /// Posts a receive descriptor (`VipPostRecv`).
-    pub fn post_receive(&mut self, descriptor: &Descriptor<'_>) -> Result<(), Error> {
+    pub fn post_receive(&mut self, descriptor: &Descriptor<'_>) -> Result<(), ViError> {
         self.post_receives(std::slice::from_ref(descriptor))
     }
 
     /// Posts a chain of receive descriptors with one doorbell: all, or none if they do not fit.
-    pub fn post_receives(&mut self, chain: &[Descriptor<'_>]) -> Result<(), Error> {
+    pub fn post_receives(&mut self, chain: &[Descriptor<'_>]) -> Result<(), ViError> {
         self.receives.write(&self.memory, chain)?;
         let count = self.ring(Which::Receive, chain);
         self.receives.posted(count);
@@ -221,12 +221,12 @@ impl Vi {
     }
 
     /// Sleeps until the oldest send descriptor is complete (`VipSendWait`).
-    pub fn wait_send(&mut self, most: Option<Duration>) -> Result<Completion, Error> {
+    pub fn wait_send(&mut self, most: Option<Duration>) -> Result<Completion, ViError> {
         self.sends.wait(&self.memory, &self.link, most)
     }
 
     /// Sleeps until the oldest receive descriptor is complete (`VipRecvWait`).
-    pub fn wait_receive(&mut self, most: Option<Duration>) -> Result<Completion, Error> {
+    pub fn wait_receive(&mut self, most: Option<Duration>) -> Result<Completion, ViError> {
         self.receives.wait(&self.memory, &self.link, most)
     }
 }
@@ -239,6 +239,6 @@ fn nanoseconds(playout: Duration) -> u64 {
 impl Drop for Vi {
     fn drop(&mut self) {
         // A lost provider has no such virtual interface.
-        let _ = self.link.ask(Request::DestroyVi(self.id), None);
+        let _ = self.link.ask(ControlRequest::DestroyVi(self.id), None);
     }
 }

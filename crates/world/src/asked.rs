@@ -2,7 +2,7 @@
 
 use laxity_units::Span;
 
-use crate::experiment::{Asked, Experiment, RunLength, SignallingSpec, Task};
+use crate::experiment::{AskedTimes, Experiment, RunLength, SignallingSpec, Task};
 use crate::results::Run;
 use crate::run::run;
 
@@ -27,7 +27,7 @@ pub fn answered(experiment: &Experiment) -> Option<Run> {
 fn last_answer(experiment: &Experiment, spec: &SignallingSpec) -> Option<Span> {
     let mut last = Span::ZERO;
     for channel in experiment.channels.iter().filter(|channel| channel.deadline.is_some()) {
-        let Asked::Once { at, changes, .. } = &channel.asked else { return None };
+        let AskedTimes::Once { at, changes, .. } = &channel.asked else { return None };
         let change = changes.last().map_or(Span::ZERO, |(at, _)| *at);
         last = last.max(*at).max(change);
     }

@@ -28,10 +28,10 @@ mod window;
 use std::collections::VecDeque;
 
 use laxity_admission::Formula;
-use laxity_engine::trace::{NoTrace, Trace};
+use laxity_engine::trace::{NoTrace, TraceSink};
 use laxity_engine::{Asked, Calendar, World};
 use laxity_model::host::Endless;
-use laxity_model::node::Node;
+use laxity_model::node::HostNode;
 use laxity_model::source::Source;
 use laxity_qos::channel::{ChannelId, Label, Slots};
 use laxity_units::{Bytes, Time};
@@ -49,7 +49,7 @@ pub use outcome::{HostReport, HostTally};
 pub use outside::{Input, Nothing, Notice, Outside};
 pub(crate) use parts::resource_names;
 pub use parts::{channel_config, groups};
-pub use state::Event;
+pub use state::AssemblyEvent;
 use state::{Sending, Snapshot};
 use surroundings::Surroundings;
 use switches::Switches;
@@ -57,7 +57,7 @@ use window::Window;
 pub use window::limits;
 
 use crate::coverage::notices;
-use crate::experiment::{Chance, Experiment, Fault, Laps, Placement, RunLength};
+use crate::experiment::{Chance, Experiment, KindOfFault, Laps, Placement, RunLength};
 use crate::measure::{StageMeter, Tally, of_computing};
 use crate::promise::{self, Promise};
 
@@ -85,9 +85,9 @@ struct Coming {
 }
 
 /// An experiment assembled: what the engine runs.
-pub struct Assembly<'a, 'f, T: Trace, O: Outside> {
+pub struct Assembly<'a, 'f, T: TraceSink, O: Outside> {
     experiment: &'a Experiment,
-    nodes: Vec<Node>,
+    nodes: Vec<HostNode>,
     switches: Switches,
     /// When each station is to be called.
     asked: Vec<Asked>,
@@ -122,7 +122,7 @@ impl<'a, O: Outside> Assembly<'a, 'static, NoTrace, O> {
     }
 }
 
-impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
+impl<'a, 'f, T: TraceSink, O: Outside> Assembly<'a, 'f, T, O> {
     fn new(
         experiment: &'a Experiment,
         length: RunLength,
@@ -135,7 +135,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         let papers = promise::of_channels(experiment, formula.map(|_| Formula::Papers));
         let (placement, laps) = (Placement::new(experiment), Laps::new(experiment));
         let mut alike = Templates::default();
-        let mut nodes: Vec<Node> = (0..experiment.nodes.len())
+        let mut nodes: Vec<HostNode> = (0..experiment.nodes.len())
             .map(|node| {
                 let host_is_here = !elsewhere.hosts.contains(&node);
                 parts::node(experiment, (&placement, &laps), node, host_is_here, &mut alike)
@@ -206,9 +206,9 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
     }
 
     /// Schedules what begins by itself; before the run.
-    pub fn start(&mut self, calendar: &mut Calendar<Event>) {
+    pub fn start(&mut self, calendar: &mut Calendar<AssemblyEvent>) {
         for edge in self.around.window.edges() {
-            calendar.schedule(edge, Event::Window);
+            calendar.schedule(edge, AssemblyEvent::Window);
         }
         for (number, fault) in self.experiment.faults.iter().enumerate() {
             self.schedule_fault(Time::ZERO + fault.at, number, calendar);
@@ -229,16 +229,18 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         (0..self.experiment.stations()).rev().for_each(|station| self.ask(station, calendar));
     }
 
-    fn schedule_arrival(&mut self, channel: usize, calendar: &mut Calendar<Event>) {
+    fn schedule_arrival(&mut self, channel: usize, calendar: &mut Calendar<AssemblyEvent>) {
         let Some(source) = &mut self.sources[channel] else { return };
         if let Some(arrival) = source.next_arrival() {
             self.coming[channel].size = arrival.size;
-            calendar
-                .schedule(arrival.at, Event::Arrival(Sending::new(channel, self.coming[channel].station)));
+            calendar.schedule(
+                arrival.at,
+                AssemblyEvent::Arrival(Sending::new(channel, self.coming[channel].station)),
+            );
         }
     }
 
-    fn offer(&mut self, now: Time, channel: usize, size: Bytes, calendar: &mut Calendar<Event>) {
+    fn offer(&mut self, now: Time, channel: usize, size: Bytes, calendar: &mut Calendar<AssemblyEvent>) {
         let sender = self.coming[channel].station as usize;
         self.around.offered(now, channel, size);
         let id = ChannelId(channel as u32);
@@ -247,7 +249,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
     }
 
     /// Lets `input` happen.
-    fn take(&mut self, now: Time, input: &Input, calendar: &mut Calendar<Event>) {
+    fn take(&mut self, now: Time, input: &Input, calendar: &mut Calendar<AssemblyEvent>) {
         match *input {
             Input::Message { channel, size, handle } if self.is_established(channel) => {
                 let channels = self.experiment.channels.len();
@@ -287,25 +289,25 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
     }
 
     /// A fault begins at `at`, and ends if it does.
-    fn schedule_fault(&self, at: Time, number: usize, calendar: &mut Calendar<Event>) {
-        calendar.schedule(at, Event::Breaks(number as u64));
+    fn schedule_fault(&self, at: Time, number: usize, calendar: &mut Calendar<AssemblyEvent>) {
+        calendar.schedule(at, AssemblyEvent::Breaks(number as u64));
         if let Some(length) = self.experiment.faults[number].length {
-            calendar.schedule(at.saturating_add(length), Event::Heals(number as u64));
+            calendar.schedule(at.saturating_add(length), AssemblyEvent::Heals(number as u64));
         }
     }
 
-    fn fault(&mut self, now: Time, number: usize, begins: bool, calendar: &mut Calendar<Event>) {
+    fn fault(&mut self, now: Time, number: usize, begins: bool, calendar: &mut Calendar<AssemblyEvent>) {
         let spec = self.experiment.faults[number];
         if let Some(every) = spec.every.filter(|_| begins) {
             self.schedule_fault(now.saturating_add(every), number, calendar);
         }
         let node = &mut self.nodes[spec.node];
         match spec.fault {
-            Fault::LostInterrupts(share) => {
+            KindOfFault::LostInterrupts(share) => {
                 let chance = self.experiment.chance(Chance::Fault(number));
                 node.lose_interrupts(spec.link, begins.then_some((share, chance)));
             }
-            Fault::Breakdown(breakdown) => {
+            KindOfFault::Breakdown(breakdown) => {
                 let tell = &mut self.around.of(spec.node, now, calendar);
                 node.break_down_at(now, spec.link, breakdown, begins, tell);
             }
@@ -314,18 +316,18 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
     }
 }
 
-impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
-    type Event = Event;
+impl<T: TraceSink, O: Outside> World for Assembly<'_, '_, T, O> {
+    type Event = AssemblyEvent;
 
-    fn handle(&mut self, now: Time, event: Event, calendar: &mut Calendar<Event>) {
+    fn handle(&mut self, now: Time, event: AssemblyEvent, calendar: &mut Calendar<AssemblyEvent>) {
         match event {
-            Event::Arrival(sending) => {
+            AssemblyEvent::Arrival(sending) => {
                 let channel = sending.channel();
                 let size = self.coming[channel].size;
                 self.schedule_arrival(channel, calendar);
                 self.offer(now, channel, size, calendar);
             }
-            Event::Node(call) => {
+            AssemblyEvent::Node(call) => {
                 let node = call.who();
                 if !self.asked[node].comes(call.asked()) {
                     return;
@@ -333,13 +335,13 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
                 self.call(now, node, calendar);
                 self.acted(node, now, calendar);
             }
-            Event::Medium(call) => {
+            AssemblyEvent::Medium(call) => {
                 if self.media_asked[call.who()].comes(call.asked()) {
                     self.around.networks.timer(now, call.who());
                     self.granted(now, calendar);
                 }
             }
-            Event::Reach(arriving) => {
+            AssemblyEvent::Reach(arriving) => {
                 let (node, link) = (arriving.node(), arriving.link());
                 match self.switches.has(node) {
                     false => {
@@ -357,21 +359,21 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
                 }
                 self.acted(node, now, calendar);
             }
-            Event::Input => {
+            AssemblyEvent::Input => {
                 let input = self.inputs.pop_front().expect("an input for each of its events");
                 self.take(now, &input, calendar);
             }
-            Event::Breaks(number) => self.fault(now, number as usize, true, calendar),
-            Event::Heals(number) => self.fault(now, number as usize, false, calendar),
-            Event::Window => self.look_at_window(now),
+            AssemblyEvent::Breaks(number) => self.fault(now, number as usize, true, calendar),
+            AssemblyEvent::Heals(number) => self.fault(now, number as usize, false, calendar),
+            AssemblyEvent::Window => self.look_at_window(now),
         }
     }
 
-    fn ahead<'e>(&self, events: impl Iterator<Item = &'e Event> + Clone) {
+    fn ahead<'e>(&self, events: impl Iterator<Item = &'e AssemblyEvent> + Clone) {
         self.fetch_ahead(events);
     }
 
-    fn poll_inputs(&mut self, now: Time, calendar: &mut Calendar<Event>) {
+    fn poll_inputs(&mut self, now: Time, calendar: &mut Calendar<AssemblyEvent>) {
         while let Some(input) = self.around.outside.next_input(now) {
             if input == Input::Stop {
                 self.stopped = true;
@@ -386,7 +388,7 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
                 self.take(at, &input, calendar);
             } else {
                 self.inputs.push_back(input);
-                calendar.schedule(at, Event::Input);
+                calendar.schedule(at, AssemblyEvent::Input);
             }
         }
     }

@@ -68,8 +68,8 @@ use laxity_qos::channel::{MessageOverflow, PacketOverflow};
 use laxity_qos::discipline::Class;
 
 use crate::experiment::{
-    Adapter, Admission, Attached, ChannelSpec, Experiment, Host, MediumSpec, Network, NodeSpec, Outlet,
-    SourceSpec, SwitchSpec, Task,
+    AdapterSpec, Admission, Attached, ChannelSpec, Experiment, HostSpec, MediumSpec, Network, NodeSpec,
+    Outlet, SourceSpec, SwitchSpec, Task,
 };
 
 pub(crate) use covered::{Coverage, Covered, Row};
@@ -139,7 +139,7 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
             return several(experiment, node, &covered);
         };
         let link = match &adapters[attached.adapter] {
-            Adapter::Null(link) if covered.model == ResourceModel::Handed => {
+            AdapterSpec::Null(link) if covered.model == ResourceModel::Handed => {
                 medium(experiment, node)?;
                 patient(&hosts[*host], *link)?;
                 station::without_window(experiment, node)?;
@@ -147,15 +147,17 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
                 let levels = if ranked { covered.levels } else { Some(1) };
                 return Ok(Covered { link, levels, ..covered });
             }
-            Adapter::Null(link) => {
+            AdapterSpec::Null(link) => {
                 medium(experiment, node)?;
                 patient(&hosts[*host], *link)?;
                 Link::Alone(*link)
             }
-            Adapter::Described(_) if covered.rates.is_some() => {
+            AdapterSpec::Described(_) if covered.rates.is_some() => {
                 return Err(Uncovered::Sharing);
             }
-            Adapter::Described(described) => return station::covered(experiment, node, described, &covered),
+            AdapterSpec::Described(described) => {
+                return station::covered(experiment, node, described, &covered);
+            }
         };
         Ok(Covered { link, ..covered })
     };
@@ -226,8 +228,8 @@ fn several(experiment: &Experiment, node: usize, covered: &Covered) -> Result<Co
         // Which core hears of what: see `promise/cores.rs`.
         let Attached { name: _, adapter, networks: _, interrupts: _ } = attached;
         match &experiment.adapters[*adapter] {
-            Adapter::Null(link) => patient(experiment.host(node), *link).map(|()| Link::Alone(*link)),
-            Adapter::Described(_) => Err(Uncovered::StagesBeside),
+            AdapterSpec::Null(link) => patient(experiment.host(node), *link).map(|()| Link::Alone(*link)),
+            AdapterSpec::Described(_) => Err(Uncovered::StagesBeside),
         }
     };
     let mut links = experiment.nodes[node].adapters.iter().map(link).collect::<Result<Vec<_>, _>>()?;
@@ -240,8 +242,8 @@ fn several(experiment: &Experiment, node: usize, covered: &Covered) -> Result<Co
 /// packets.
 fn apart(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
     let of = |attached: &Attached| match &experiment.adapters[attached.adapter] {
-        Adapter::Null(_) => None,
-        Adapter::Described(description) => description.bus().map(|(_, name)| name.to_string()),
+        AdapterSpec::Null(_) => None,
+        AdapterSpec::Described(description) => description.bus().map(|(_, name)| name.to_string()),
     };
     let mut buses: Vec<_> = experiment.nodes[node].adapters.iter().filter_map(of).collect();
     let seats = buses.len();
@@ -340,7 +342,7 @@ fn policies_at(channel: &ChannelSpec, leaves: bool, at: &Covered) -> Result<(), 
     }
 }
 
-fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
+fn channel(channel: &ChannelSpec, host: &HostSpec) -> Result<(), Uncovered> {
     let ChannelSpec {
         name: _,
         route: _,

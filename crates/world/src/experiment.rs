@@ -13,7 +13,7 @@ mod via;
 use std::net::IpAddr;
 
 use laxity_admission::{Formula, Test};
-use laxity_model::adapter::{Breakdown, Description, Notification};
+use laxity_model::adapter::{AdapterBreakdown, Description, Notification};
 use laxity_model::host::Applications;
 use laxity_model::node::DriverConfig;
 use laxity_model::reception::{InterfaceConfig, ProgramConfig, ReceptionCosts};
@@ -32,7 +32,8 @@ pub use cores::{ChannelCores, Placed, Placement};
 pub use laps::Laps;
 pub use laxity_signalling::division::Division;
 pub use signalling::{
-    Asked, ClockSpec, FARTHEST, Fails, LinkSpec, Outage, OwnerSpec, Routing, SignallingSpec, SynchroniseSpec,
+    AskedTimes, ClockSpec, FARTHEST, Fails, LinkSpec, Outage, OwnerSpec, Routing, SignallingSpec,
+    SynchroniseSpec,
 };
 pub use topology::{Attached, Forwarding, MediumSpec, Network, NodeSpec, Outlet, SwitchSpec};
 pub use via::{Renegotiation, ViaSpec};
@@ -43,9 +44,9 @@ pub struct Experiment {
     /// Root of every random stream.
     pub seed: u64,
     /// The descriptions of hosts; equal nodes share one.
-    pub hosts: Vec<Host>,
+    pub hosts: Vec<HostSpec>,
     /// The descriptions of adapters, likewise.
-    pub adapters: Vec<Adapter>,
+    pub adapters: Vec<AdapterSpec>,
     /// The nodes with a host; at least one.
     pub nodes: Vec<NodeSpec>,
     /// The switches between them.
@@ -62,7 +63,7 @@ pub struct Experiment {
     /// The clock of a run.
     pub clock: ClockKind,
     /// How an emulation is carried out.
-    pub emulation: Emulation,
+    pub emulation: EmulationSpec,
     /// Where real software meets the nodes, in an emulation; one for a node at most.
     pub ports: Vec<PortSpec>,
     /// The task of the experiment.
@@ -85,12 +86,12 @@ pub struct Experiment {
     /// Whether distributions are kept as curves, too.
     pub curves: bool,
     /// The effect of missed deadlines, for channels that do not say it themselves.
-    pub misses: Misses,
+    pub misses: MissesEffect,
 }
 
 /// A host.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Host {
+pub struct HostSpec {
     /// Name of the cost profile.
     pub profile: String,
     /// Its numbers, overrides and speed-up applied; without context switches and cache misses if
@@ -171,36 +172,36 @@ pub struct CommandSpec {
     /// When.
     pub at: Span,
     /// The command.
-    pub command: Command,
+    pub command: ReceptionCommand,
 }
 
 /// A command of thesis Table 7.1.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Command {
+pub enum ReceptionCommand {
     /// `CREATE_PERIODIC`: this channel's source begins. It does not begin by itself then.
     Create(usize),
     /// `CLEAR_PERIODIC`: it ends.
     Clear(usize),
     /// How this interface may interrupt. Its policy has
     /// [modes](laxity_qos::reception::control::Modes).
-    Mode(usize, control::Command),
+    Mode(usize, control::ControlCommand),
 }
 
 /// An adapter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Adapter {
+pub enum AdapterSpec {
     /// A packet of `S` bytes takes `L_x(S)`, one at a time.
     Null(LinkCosts),
     /// An adapter by a description. Its delay has no known bound, so admission must be off.
     Described(Box<Description>),
 }
 
-impl Adapter {
+impl AdapterSpec {
     /// How the host learns of responses.
     pub fn notification(&self) -> Notification {
         match self {
-            Adapter::Null(_) => Notification::Interrupt,
-            Adapter::Described(description) => description.interface.notification,
+            AdapterSpec::Null(_) => Notification::Interrupt,
+            AdapterSpec::Described(description) => description.interface.notification,
         }
     }
 }
@@ -216,7 +217,7 @@ pub enum ClockKind {
 
 /// How an emulation is carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Emulation {
+pub struct EmulationSpec {
     /// Where the first node's host is.
     pub host: HostPlace,
     /// The time of a step of a host in a thread.
@@ -323,7 +324,7 @@ pub struct FaultSpec {
     /// At the adapter of which of its links.
     pub link: LinkId,
     /// The fault.
-    pub fault: Fault,
+    pub fault: KindOfFault,
     /// When it begins.
     pub at: Span,
     /// How long it lasts; `None` to the end, or until the adapter is reset.
@@ -334,11 +335,11 @@ pub struct FaultSpec {
 
 /// A kind of fault.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Fault {
+pub enum KindOfFault {
     /// That share of the adapter's interrupts is lost.
     LostInterrupts(f64),
     /// A part of the adapter does not work.
-    Breakdown(Breakdown),
+    Breakdown(AdapterBreakdown),
 }
 
 /// How channels are admitted.
@@ -353,12 +354,12 @@ pub struct Admission {
     /// How the slack of a deadline is shared out among the hops of a path.
     pub division: Division,
     /// The effect of a refused channel on the run, unless the channel sets its own.
-    pub refusal: Refusal,
+    pub refusal: RefusalEffect,
 }
 
 /// The effect of a refused channel on the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum RefusalEffect {
     /// It fails.
     Fails,
     /// The refusal has no effect.
@@ -367,7 +368,7 @@ pub enum Refusal {
 
 /// The effect of missed deadlines on the exit code of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Misses {
+pub enum MissesEffect {
     /// The run fails.
     Fail,
     /// None.

@@ -86,8 +86,8 @@ pub use asked::answered;
 pub use assembly::managed::broken;
 pub use assembly::via::{Observed, served};
 pub use assembly::{
-    Along, Assembly, Departed, Elsewhere, Event, FrameSink, HostReport, HostTally, Input, Live, LiveChannel,
-    Nothing, Notice, Outside, Said, channel_config, groups, limits, receiving,
+    Along, Assembly, AssemblyEvent, Departed, Elsewhere, FrameSink, HostReport, HostTally, Input, Live,
+    LiveChannel, Nothing, Notice, Outside, Said, channel_config, groups, limits, receiving,
 };
 pub use measure::{Drops, Tally};
 pub use run::{observe, run, run_within};

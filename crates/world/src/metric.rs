@@ -10,8 +10,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::causes;
-use crate::results::{Channel, Resource, Run, Summary};
-pub use crate::results::{Column, Distribution, Field, Kind, Number, Shown, Spec, is_above};
+use crate::results::{Channel, ResourceResults, Run, Summary};
+pub use crate::results::{ChannelColumn, ColumnShown, Distribution, Field, Kind, Number, Spec, is_above};
 
 /// A number that follows from others: for figures, not for files.
 pub struct Derived {
@@ -174,7 +174,7 @@ pub enum Tail {
 
 /// The kind of object that has a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Owner {
+pub enum MetricOwner {
     /// A channel.
     Channel,
     /// A resource.
@@ -215,11 +215,11 @@ impl Metric {
     }
 
     /// The kind of object that has this metric.
-    pub fn owner(&self) -> Owner {
+    pub fn owner(&self) -> MetricOwner {
         match self.subject {
-            Subject::Utilisation | Subject::Use(_) | Subject::LongestQueue => Owner::Resource,
-            Subject::Figure(_) => Owner::Run,
-            _ => Owner::Channel,
+            Subject::Utilisation | Subject::Use(_) | Subject::LongestQueue => MetricOwner::Resource,
+            Subject::Figure(_) => MetricOwner::Run,
+            _ => MetricOwner::Channel,
         }
     }
 
@@ -313,7 +313,7 @@ impl Metric {
     }
 
     /// Its value for `resource`; `None` if that has none, or if it is no resource's.
-    pub fn of_resource(&self, resource: &Resource) -> Option<f64> {
+    pub fn of_resource(&self, resource: &ResourceResults) -> Option<f64> {
         let value = match &self.subject {
             Subject::Utilisation => Some(resource.utilisation),
             Subject::Use(name) => resource.uses.get(name).copied(),

@@ -1,13 +1,13 @@
 //! The expected throughput of a receiving host, by the formulas of thesis chapter 7, beside a run's
 //! measurements.
 
-use laxity_admission::reception::Capacity;
+use laxity_admission::reception::ReceivingCosts;
 use laxity_admission::reception::queueing::{Estimate, Polled};
-use laxity_model::reception::{Cost, Ticks};
+use laxity_model::reception::{ActivityCost, ClockTicks};
 use laxity_qos::reception::{Context, Operations, Policy};
 use laxity_units::Span;
 
-use crate::experiment::{ClockKind, Emulation, Experiment, HostPlace, Pace};
+use crate::experiment::{ClockKind, EmulationSpec, Experiment, HostPlace, Pace};
 
 /// A prediction for one interface.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,9 +15,9 @@ pub(crate) enum Prediction {
     /// All arrivals, up to the maximum loss-free receive rate.
     Flat(f64),
     /// Less and less past it, Eq. 7.2.
-    Livelock(Capacity),
+    Livelock(ReceivingCosts),
     /// The same with early drop.
-    EarlyDrop(Capacity),
+    EarlyDrop(ReceivingCosts),
 }
 
 impl Prediction {
@@ -42,7 +42,7 @@ pub(crate) fn queueing(experiment: &Experiment, offered: f64) -> Option<Estimate
     // With a program there are two queues one after the other; with a handshake a packet arrives
     // twice.
     let alone = config.buffers.is_none() && !config.handshake && !config.sharing.tells_classes_apart();
-    let exponential = matches!(costs.protocol, Cost::Exponential(mean) if !mean.is_zero());
+    let exponential = matches!(costs.protocol, ActivityCost::Exponential(mean) if !mean.is_zero());
     if !alone || !exponential || offered <= 0.0 {
         return None;
     }
@@ -60,21 +60,21 @@ pub(crate) fn queueing(experiment: &Experiment, offered: f64) -> Option<Estimate
 /// The formula for the experiment's one interface; `None` for several, for policies without one,
 /// and for hosts with real costs, which the profile does not give.
 pub(crate) fn capacity(experiment: &Experiment) -> Option<Prediction> {
-    let Emulation { host, pace, .. } = experiment.emulation;
+    let EmulationSpec { host, pace, .. } = experiment.emulation;
     if experiment.clock == ClockKind::Real && (host == HostPlace::Kernel || pace == Pace::Native) {
         return None;
     }
     let [interface] = &experiment.interfaces[..] else { return None };
     let config = &interface.config;
     let costs = &experiment.host(0).reception;
-    let capacity = Capacity {
+    let capacity = ReceivingCosts {
         commands: if config.handshake { 2 } else { 1 },
         interrupt: costs.interrupt.mean(),
         switch: costs.switch.mean(),
         protocol: costs.protocol.mean(),
         program: if config.buffers.is_some() { costs.program.mean() } else { Span::ZERO },
     };
-    let interval = config.ticks.as_ref().map(Ticks::mean);
+    let interval = config.ticks.as_ref().map(ClockTicks::mean);
     match &config.policy {
         Policy::PerCommand(policy) if policy.context() == Context::Routine && config.buffers.is_some() => {
             Some(if config.early_drop {

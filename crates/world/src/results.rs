@@ -19,11 +19,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use channel::Channel;
-pub use field::{Column, Distribution, Field, Number, Reading, Shown, Spec};
+pub use field::{ChannelColumn, ColumnShown, Distribution, Field, FieldReading, Number, Spec};
 pub use fitness::{Fitness, Stops};
 pub use judged::{Exceeded, Judged, is_above};
 pub use kind::Kind;
-pub use verdict::{AtSetting, Draws, Origin, Ruling, Standing, Tally, Verdict};
+pub use verdict::{AtSetting, Draws, Origin, Ruling, Standing, Verdict, VerdictTally};
 
 /// An experiment's outcome over its whole sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -97,10 +97,10 @@ pub struct Run {
     /// Per channel, in the order of the file.
     pub channels: Vec<Channel>,
     /// Per resource: CPU, link, adapter stages.
-    pub resources: Vec<Resource>,
+    pub resources: Vec<ResourceResults>,
     /// Per stage of a described adapter: how long packets wait and are served.
     #[serde(default)]
-    pub stages: Vec<Stage>,
+    pub stages: Vec<StageResults>,
     /// Per application that computes, by node and in the order of their names.
     #[serde(default)]
     pub computations: Vec<Computation>,
@@ -110,7 +110,7 @@ pub struct Run {
     /// The answers of nodes to programs and the faults, in the order of time; of a run with
     /// signalling, the first thousand.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub answers: Vec<Answer>,
+    pub answers: Vec<NodeAnswer>,
     /// Further figures by name, such as `admitted` or `predicted_throughput`; seconds, bytes,
     /// counts.
     pub figures: BTreeMap<String, f64>,
@@ -118,7 +118,7 @@ pub struct Run {
 
 /// An answer of a node to a program about a channel, or a fault.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Answer {
+pub struct NodeAnswer {
     /// When, in seconds.
     pub at: f64,
     /// The channel; empty for a fault.
@@ -133,7 +133,7 @@ pub struct Answer {
 
 /// Why a channel was not admitted, and what would have been.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Refused {
+pub struct RefusedChannel {
     /// Why, in words.
     pub reason: String,
     /// The least deadline of three significant figures that would have been admitted beside the
@@ -188,7 +188,7 @@ pub struct Summary {
 
 /// How a resource spent the window.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Resource {
+pub struct ResourceResults {
     /// `cpu`, or `cpu0` and so on of several cores; `link`, an adapter stage; `bus pci` for a
     /// `[host.bus.pci]`.
     pub name: String,
@@ -203,7 +203,7 @@ pub struct Resource {
 
 /// A stage of an adapter.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Stage {
+pub struct StageResults {
     /// Its name; `rx ` before it on the receiving side, `@1` after it at the second node.
     pub name: String,
     /// Packets that have passed it in the window.
@@ -271,18 +271,18 @@ pub struct RealTime {
     pub stall_longest: f64,
     /// The longest stretches in which it stood still, in order of time.
     #[serde(default)]
-    pub gaps: Vec<Gap>,
+    pub gaps: Vec<PlatformGap>,
     /// How well the delays of frames were kept; `None` without ports.
     #[serde(default)]
     pub delays: Option<Delays>,
     /// Frames of real programs, per channel that carries them.
     #[serde(default)]
-    pub frames: Vec<Frames>,
+    pub frames: Vec<FrameResults>,
 }
 
 /// A stretch in which the platform stood still.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Gap {
+pub struct PlatformGap {
     /// When it ended, in seconds of the run.
     pub at: f64,
     /// How long it was, seconds.
@@ -311,7 +311,7 @@ pub struct Delays {
 
 /// The fate of the frames of one channel in real time; seconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Frames {
+pub struct FrameResults {
     /// The channel's name.
     pub channel: String,
     /// Frames that were read from its port.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use laxity_engine::trace::{NoTrace, Trace};
+use laxity_engine::trace::{NoTrace, TraceSink};
 
 use crate::assembly::FrameSink;
 use crate::experiment::{Experiment, RunLength, Task};
@@ -20,7 +20,7 @@ pub fn run(experiment: &Experiment) -> Run {
 
 /// Runs one point; `trace` records the work of CPUs and links, and `frames` the packets on them.
 /// The outcome is the same as without.
-pub fn observe<'a, T: Trace>(
+pub fn observe<'a, T: TraceSink>(
     experiment: &'a Experiment,
     trace: &'a mut T,
     frames: Option<&'a mut FrameSink<'_>>,

@@ -7,8 +7,8 @@
 //! interfaces, or nodes that establish channels.
 
 use laxity_admission::Formula;
-use laxity_engine::trace::{NoTrace, Trace};
-use laxity_engine::{Calendar, Limits, Stop, VirtualClock};
+use laxity_engine::trace::{NoTrace, TraceSink};
+use laxity_engine::{Calendar, Limits, SimulationClock, Stop};
 use laxity_units::Time;
 
 use crate::assembly::{Assembly, FrameSink, Live, Measured, limits, managed, receiving, via};
@@ -42,7 +42,7 @@ impl<'a> Steps<'a> {
 
     /// The same, where `trace` records the work of CPUs and links, and `frames` the packets on
     /// them.
-    pub fn observed<T: Trace>(
+    pub fn observed<T: TraceSink>(
         experiment: &'a Experiment,
         length: RunLength,
         trace: &'a mut T,
@@ -50,7 +50,7 @@ impl<'a> Steps<'a> {
     ) -> Self {
         let formula = experiment.admission.formula;
         if let Some(spec) = &experiment.signalling {
-            let trace = trace.is_kept().then_some(trace as &mut dyn Trace);
+            let trace = trace.is_kept().then_some(trace as &mut dyn TraceSink);
             let captured = frames.map(|frames| Box::new(frames) as managed::Captured<'_>);
             let world = managed::of(experiment, spec, length, trace, captured);
             return Self(Box::new(Course::new(world, length, formula)));
@@ -59,7 +59,7 @@ impl<'a> Steps<'a> {
             let world = Assembly::observed(experiment, length, trace, frames);
             return Self(Box::new(Course::new(world, length, formula)));
         }
-        let trace = trace.is_kept().then_some(trace as &mut dyn Trace);
+        let trace = trace.is_kept().then_some(trace as &mut dyn TraceSink);
         Self(match &experiment.via {
             Some(spec) => Box::new(Course::new(via::of(experiment, spec, length, trace), length, formula)),
             None => Box::new(Course::new(receiving::of(experiment, length, trace), length, formula)),
@@ -187,7 +187,7 @@ impl<W: Measured> AnyCourse for Course<W> {
             let limits =
                 Limits { until: asked.until.min(last), events: left.min(self.patience - self.since) };
             let Self { world, calendar, .. } = self;
-            let outcome = laxity_engine::run(world, calendar, &mut VirtualClock, limits);
+            let outcome = laxity_engine::run(world, calendar, &mut SimulationClock, limits);
             left -= outcome.events;
             self.since += outcome.events;
             match outcome.stop {

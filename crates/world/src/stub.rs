@@ -9,7 +9,7 @@ use laxity_qos::discipline::Class;
 use crate::assembly::{COPIES, resource_names, user_of_bus};
 use crate::experiment::{ClockKind, Experiment};
 use crate::figures;
-use crate::results::{Channel, Computation, RealTime, Resource, Run, Stage, Summary};
+use crate::results::{Channel, Computation, RealTime, ResourceResults, Run, StageResults, Summary};
 
 /// The run of `experiment` at `point`, as far as its names go.
 pub fn stub(experiment: &Experiment, point: &[usize]) -> Run {
@@ -72,7 +72,7 @@ pub fn stub(experiment: &Experiment, point: &[usize]) -> Run {
         let users = attached().map(|adapter| user_of_bus(adapter.name.as_deref()));
         users.chain([COPIES]).map(|user| (user.to_string(), 0.0)).collect()
     };
-    let resource = |name: &String| Resource {
+    let resource = |name: &String| ResourceResults {
         name: name.clone(),
         uses: match name {
             name if used(name) => uses(),
@@ -83,9 +83,9 @@ pub fn stub(experiment: &Experiment, point: &[usize]) -> Run {
             name if name.starts_with("bus ") => sharing(),
             _ => Default::default(),
         },
-        ..Resource::default()
+        ..ResourceResults::default()
     };
-    let stage = |name: &String| Stage { name: name.clone(), ..Stage::default() };
+    let stage = |name: &String| StageResults { name: name.clone(), ..StageResults::default() };
     let computations = (0..experiment.nodes.len()).flat_map(|node| {
         experiment.host(node).computing.iter().map(move |spec| {
             let promised = spec.budget.map(|_| 1.0);

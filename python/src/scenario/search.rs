@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Instant;
 
-use laxity_lab::attack::{self, Options, TimeLimit, Unattacked};
+use laxity_lab::attack::{self, AttackOptions, TimeLimit, Unattacked};
 use laxity_lab::fix;
 use laxity_units::Span;
 use laxity_world::experiment::Experiment;
@@ -36,7 +36,8 @@ impl Scenario {
         point: Option<usize>,
         threads: Option<usize>,
     ) -> PyResult<String> {
-        let options = Options { steps, seed, threads: self::threads(threads)?, channel, events: EVENTS };
+        let options =
+            AttackOptions { steps, seed, threads: self::threads(threads)?, channel, events: EVENTS };
         let mut groups = attack::alike(&self.read);
         if let Some(number) = point {
             let point = self.point(number)?;
@@ -57,7 +58,7 @@ impl Scenario {
                     false => Span::from_us(start.elapsed().as_micros() as u64),
                 };
                 let time = TimeLimit { limit: Some(limit), passed: &passed };
-                let mut observe = |progress: &attack::Progress| {
+                let mut observe = |progress: &attack::AttackProgress| {
                     monitor.report(progress.done.min(steps), steps, &words);
                 };
                 match attack::attack(&experiments, &options, time, &mut observe) {
@@ -93,7 +94,7 @@ impl Scenario {
     ) -> PyResult<String> {
         let (point, threads) = (self.point(point)?, self::threads(threads)?);
         let fixes = work::long(py, progress, |monitor: &Monitor| {
-            let mut observe = |progress: fix::Progress| {
+            let mut observe = |progress: fix::FixProgress| {
                 if monitor.stopped() {
                     // The search has no other way out, and its threads end with their receiver.
                     resume_unwind(Box::new(Stopped));

@@ -29,8 +29,8 @@ fn of(cores: &[Environment]) -> CoresTable {
 }
 
 /// The handler is on that core, and what it makes leaves by the one link.
-fn on(core: u8) -> Place {
-    Place { core: CoreId(core), link: LinkId::FIRST }
+fn on(core: u8) -> CorePlace {
+    CorePlace { core: CoreId(core), link: LinkId::FIRST }
 }
 
 fn table(second: Vec<Interference>) -> CoresTable {
@@ -166,7 +166,7 @@ fn links_share_the_link_scheduler() {
     };
     let cores = [core(Vec::new()), core(Vec::new())];
     let mut table = CoresTable::new(&cores, &[way(19, 0), way(39, 1)], CALLS).expect("it is a host");
-    let second = Place { core: CoreId(1), link: LinkId(1) };
+    let second = CorePlace { core: CoreId(1), link: LinkId(1) };
     assert!(matches!(table.request(asks(300, 187), second), Decision::Admitted { .. }));
     assert_eq!(bounds(&table), [ns(41_800) + us(125)]);
     let mut table = CoresTable::new(&cores, &[way(19, 0), way(39, 1)], CALLS).expect("it is a host");
@@ -195,7 +195,7 @@ fn a_core_that_has_no_time_is_nothing_to_others() {
     };
     let cores = [core(Vec::new()), core(vec![timer(7, 7)])];
     let mut table = CoresTable::new(&cores, &[way(0), way(1)], CALLS).expect("it is a host");
-    let by = |core, link| Place { core: CoreId(core), link: LinkId(link) };
+    let by = |core, link| CorePlace { core: CoreId(core), link: LinkId(link) };
     for place in [by(1, 0), by(0, 1), by(1, 1)] {
         let refused = table.request(asks(300, 300), place);
         assert!(matches!(refused, Decision::Refused(_)), "{place:?} has no time");
@@ -283,7 +283,7 @@ fn a_thread_has_a_block_before_each_packet() {
     };
     let thread = Caller { core: CoreId::FIRST, is_thread: true };
     let mut table = CoresTable::new(&cores, &[way(19, 0)], thread).expect("it is a host");
-    let by_first = Place { core: CoreId::FIRST, link: LinkId::FIRST };
+    let by_first = CorePlace { core: CoreId::FIRST, link: LinkId::FIRST };
     assert!(matches!(table.request(asks(300, 300), by_first), Decision::Admitted { .. }));
     let own = |work: u64| Span::from_ps((work * 22_000_000).div_ceil(19));
     assert_eq!(rounded(bounds(&table)[0]), rounded(own(33) + us(70)));
@@ -323,5 +323,5 @@ fn a_thread_may_be_kept_from_its_core() {
     };
     let thread = |core| Caller { core: CoreId(core), is_thread: true };
     assert_eq!((refused(CALLS), refused(thread(0))), (None, None));
-    assert_eq!(refused(thread(1)), Some((Resource::Cpu, Reason::BestEffortNeverYields)));
+    assert_eq!(refused(thread(1)), Some((Scarce::Cpu, Reason::BestEffortNeverYields)));
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use laxity_units::{Bytes, Span};
 
 use super::{Behind, ROUNDING, RateTable};
-use crate::station::{Rated, Server};
+use crate::station::{Rated, RatedServer};
 use laxity_qos::discipline::{Latency, Order, Sharing};
 
 /// How late a flow is at a row of servers.
@@ -28,13 +28,13 @@ pub(super) struct Late {
 impl RateTable {
     /// The same for a row of stages; `sharing` gives the flows that share them and not their speed.
     pub(crate) fn of_stages(rated: Arc<Rated>, packet: Bytes, sharing: Sharing) -> Option<Self> {
-        let Server { order, speed, once } = *rated.servers().first()?;
+        let RatedServer { order, speed, once } = *rated.servers().first()?;
         let table = Self::new(order, packet, Sharing { speed, ..sharing })?;
         Some(Self { row: Some(rated), ..table.before(Behind { depth: 1, once }) })
     }
 
     /// The servers after the first, each with the one before.
-    fn further(&self) -> impl Iterator<Item = (&Server, &Server)> {
+    fn further(&self) -> impl Iterator<Item = (&RatedServer, &RatedServer)> {
         let servers = self.row.iter().flat_map(|row| row.servers());
         servers.clone().zip(servers.skip(1))
     }
@@ -84,6 +84,6 @@ impl RateTable {
 }
 
 /// The same flows at `server`.
-fn at(server: &Server, sharing: &Sharing) -> Sharing {
+fn at(server: &RatedServer, sharing: &Sharing) -> Sharing {
     Sharing { speed: server.speed, ..sharing.clone() }
 }

@@ -104,7 +104,7 @@ fn rates_are_all_that_is_reserved() {
         admitted.push(id);
     }
     let Decision::Refused(refused) = table.request(asked) else { panic!("it does not fit") };
-    assert_eq!((refused.resource, refused.reason), (Resource::Link, Reason::Overload));
+    assert_eq!((refused.resource, refused.reason), (Scarce::Link, Reason::Overload));
     assert_eq!(refused.deficit, Deficit::Share(250_000));
     assert!(table.release(admitted[1]) && !table.release(admitted[1]));
     assert!(matches!(table.request(asked), Decision::Admitted { .. }));

@@ -127,7 +127,7 @@ mod turns;
 use laxity_qos::reception::Guaranteed;
 use laxity_units::Span;
 
-pub use admit::{Bound, Missing, Refusal, Request, admit};
+pub use admit::{Missing, ReceptionBound, ReceptionRefusal, ReceptionRequest, admit};
 use turns::{Arrivals, count, ps};
 
 /// Where the batches of an interface run.
@@ -203,7 +203,7 @@ pub struct Worker {
 
 /// A host that receives.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Host {
+pub struct ReceptionHost {
     /// Its interfaces, every one of them covered.
     pub interfaces: Vec<Service>,
     /// Its programs.
@@ -265,7 +265,7 @@ impl Service {
     }
 }
 
-impl Host {
+impl ReceptionHost {
     /// (6) without `X`, of all interfaces but `own`, to work on `level`.
     fn others(&self, own: Option<usize>, level: Level, window: u128) -> u128 {
         let others = self.interfaces.iter().enumerate().filter(|(j, _)| Some(*j) != own);

@@ -10,7 +10,7 @@ use laxity_units::Span;
 
 /// Costs of receiving on one host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Capacity {
+pub struct ReceivingCosts {
     /// Commands that a packet takes; 2 in the thesis, 1 where the adapter writes packets into host
     /// memory by itself.
     pub commands: u32,
@@ -24,7 +24,7 @@ pub struct Capacity {
     pub program: Span,
 }
 
-impl Capacity {
+impl ReceivingCosts {
     /// MLFRR with an interrupt for each command, Eq. 7.1: `1 / (2 C_intr + C_ri + C_pp)`.
     pub fn per_command(&self) -> f64 {
         1.0 / (self.reception() + seconds(self.program))
@@ -102,7 +102,7 @@ fn seconds(span: Span) -> f64 {
 mod tests {
     use super::*;
 
-    const THESIS: Capacity = Capacity {
+    const THESIS: ReceivingCosts = ReceivingCosts {
         commands: 2,
         interrupt: Span::from_us(28),
         switch: Span::from_us(20),
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_thesis_prints_these_figures() {
-        prints(Capacity { program: Span::from_us(73), ..THESIS }.per_command(), 1890);
+        prints(ReceivingCosts { program: Span::from_us(73), ..THESIS }.per_command(), 1890);
         prints(THESIS.per_command(), 1245);
         prints(THESIS.livelock(), 2193);
         prints(THESIS.continuous(1), 1303);
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_poll_in_the_kernel_is_bounded_by_its_quota_and_by_the_cpu() {
-        let polling = Capacity {
+        let polling = ReceivingCosts {
             commands: 1,
             interrupt: Span::ZERO,
             switch: Span::ZERO,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Medium, Station};
+use super::{FrameMedium, Station};
 
 /// Neighbours that can hold up each other, put together; and the stages that select for the medium
 /// with it, for the token stays for those.
@@ -20,7 +20,7 @@ pub(super) fn clusters(station: &Station, depth: u32) -> Vec<Range<usize>> {
             joined[first + 1..=last].fill(true);
         }
     }
-    if let Medium::Ring(_) = station.medium
+    if let FrameMedium::Ring(_) = station.medium
         && let Some(selecting) = selecting(station)
     {
         joined[selecting.start + 1..selecting.end].fill(true);

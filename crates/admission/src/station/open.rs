@@ -86,7 +86,7 @@ use laxity_units::{Bytes, Span};
 
 use super::clusters::selecting;
 use super::window::terms;
-use super::{Medium, Station, Tells, ps};
+use super::{FrameMedium, Station, StationTells, ps};
 use crate::terms::{Term, sum};
 
 /// A station that orders packets itself, analysed.
@@ -123,15 +123,15 @@ impl Open {
         if station.buffers.is_some() || stages[0].places.is_some() {
             return Err(Closed::NoRoom);
         }
-        if stages.iter().flat_map(|stage| &stage.phases).any(|phase| phase.tells != Tells::Nothing) {
+        if stages.iter().flat_map(|stage| &stage.phases).any(|phase| phase.tells != StationTells::Nothing) {
             return Err(Closed::Talkative);
         }
-        let together = |stage: &super::Stage| stage.servers > 1 || stage.batch > 1;
+        let together = |stage: &super::StationStage| stage.servers > 1 || stage.batch > 1;
         if stages.iter().any(together) || station.passes > 0 {
             return Err(Closed::Together);
         }
         let groups = groups(&station)?;
-        if let Medium::Ring(_) = station.medium
+        if let FrameMedium::Ring(_) = station.medium
             && groups.last() != selecting(&station).as_ref()
         {
             return Err(Closed::Token);
@@ -142,8 +142,8 @@ impl Open {
         let slowest = each.iter().copied().max().unwrap_or(0);
         let inside: u128 = open.groups.iter().map(|group| open.inside(group)).sum();
         let token = match &open.station.medium {
-            Medium::Own => 0,
-            Medium::Ring(turns) => ps(turns.latency()),
+            FrameMedium::Own => 0,
+            FrameMedium::Ring(turns) => ps(turns.latency()),
         };
         open.once = terms([
             ("packets already in the adapter's servers", inside),
@@ -225,8 +225,8 @@ impl Open {
 
     fn stretched(&self, group: &Range<usize>, work: u128) -> u128 {
         match &self.station.medium {
-            Medium::Ring(turns) if group.end == self.station.stages.len() => turns.stretched(work),
-            Medium::Ring(_) | Medium::Own => work,
+            FrameMedium::Ring(turns) if group.end == self.station.stages.len() => turns.stretched(work),
+            FrameMedium::Ring(_) | FrameMedium::Own => work,
         }
     }
 
@@ -239,7 +239,7 @@ impl Open {
                 let (a, b) = (self.most(|size| before.service(size)), self.most(|size| last.service(size)));
                 let shared = |r: usize| before.wants(r) && last.wants(r);
                 let held = self.most(|size| before.holding(size, shared));
-                let rank = |stage: &super::Stage| {
+                let rank = |stage: &super::StationStage| {
                     let phases = stage.phases.iter().filter(|phase| phase.holds.iter().any(|r| shared(*r)));
                     phases.map(|phase| phase.rank).collect::<Vec<_>>()
                 };

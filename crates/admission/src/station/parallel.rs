@@ -67,18 +67,18 @@
 
 use laxity_units::Bytes;
 
-use super::{Phase, Stage, Tells, ps};
+use super::{StationPhase, StationStage, StationTells, ps};
 
 /// A cluster of stages that wait and then use resources.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Parallel<'a> {
-    stages: &'a [Stage],
+    stages: &'a [StationStage],
     depth: u32,
 }
 
 impl<'a> Parallel<'a> {
     /// `stages` behind a window of `depth`, if they are such a cluster and that could help.
-    pub(super) fn of(stages: &'a [Stage], depth: u32) -> Option<Self> {
+    pub(super) fn of(stages: &'a [StationStage], depth: u32) -> Option<Self> {
         let several = stages.len() > 1 || stages.iter().any(|stage| stage.servers > 1);
         let all = stages.iter().all(|stage| waits_first(stage, depth));
         (several && all).then_some(Self { stages, depth })
@@ -106,7 +106,7 @@ impl<'a> Parallel<'a> {
 }
 
 /// The phases of `stage` before the one with resources, and that one if there is one.
-fn split(stage: &Stage) -> (&[Phase], Option<&Phase>) {
+fn split(stage: &StationStage) -> (&[StationPhase], Option<&StationPhase>) {
     match stage.phases.split_last() {
         Some((last, before)) if !last.holds.is_empty() => (before, Some(last)),
         _ => (&stage.phases, None),
@@ -114,21 +114,21 @@ fn split(stage: &Stage) -> (&[Phase], Option<&Phase>) {
 }
 
 /// `δ_k`.
-fn wait(stage: &Stage) -> u128 {
+fn wait(stage: &StationStage) -> u128 {
     let (waits, _) = split(stage);
     waits.iter().map(|phase| ps(phase.delay.of(Bytes::ZERO))).sum()
 }
 
 /// `r_k` of a packet of `size`.
-pub(super) fn work(stage: &Stage, size: Bytes) -> u128 {
+pub(super) fn work(stage: &StationStage, size: Bytes) -> u128 {
     let (_, works) = split(stage);
     works.map_or(0, |phase| ps(phase.delay.of(size)))
 }
 
 /// Whether `stage` is one of those, with slots for a window of `depth`.
-fn waits_first(stage: &Stage, depth: u32) -> bool {
+fn waits_first(stage: &StationStage, depth: u32) -> bool {
     let (waits, works) = split(stage);
-    let alike = |phase: &Phase| {
+    let alike = |phase: &StationPhase| {
         let delay = &phase.delay;
         let grows = !delay.per_byte.is_zero()
             || !delay.per_byte_past.is_zero()
@@ -136,9 +136,9 @@ fn waits_first(stage: &Stage, depth: u32) -> bool {
             || stage.batch > 1 && !delay.per_packet.is_zero();
         phase.holds.is_empty() && !grows
     };
-    let plain = |phase: &Phase| {
+    let plain = |phase: &StationPhase| {
         let for_all = phase.from <= Bytes::new(1) && phase.up_to.is_none() && !phase.optional;
-        for_all && !phase.since_service && phase.tells == Tells::Nothing && !phase.medium
+        for_all && !phase.since_service && phase.tells == StationTells::Nothing && !phase.medium
     };
     stage.linger.is_zero()
         && stage.places.is_none_or(|places| places >= depth)

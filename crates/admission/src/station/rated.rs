@@ -88,14 +88,14 @@ use std::sync::Arc;
 
 use laxity_units::{ByteTime, Bytes, Span};
 
-use super::{Medium, Open, Phase, Stage, ps, span};
+use super::{FrameMedium, Open, StationPhase, StationStage, ps, span};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::Order;
 
 /// A row of stages with servers by rates in it, analysed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rated {
-    servers: Vec<Server>,
+    servers: Vec<RatedServer>,
     way: Span,
     open: Arc<Open>,
     alike: bool,
@@ -103,7 +103,7 @@ pub struct Rated {
 
 /// A server by rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Server {
+pub struct RatedServer {
     /// Its discipline.
     pub order: Order,
     /// `X`: what a packet of a size takes at most.
@@ -114,7 +114,7 @@ pub struct Server {
 
 /// Queue of a stage, as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Line {
+pub enum StageLine {
     /// One queue for all, first in, first out.
     Fifo,
     /// One for packets with a deadline, first in, first out, and one behind it for the rest.
@@ -128,7 +128,7 @@ pub enum Line {
 
 /// Why there is no bound by rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unrated {
+pub enum UnratedStation {
     /// No stage goes by rates.
     None,
     /// A stage orders packets in another way.
@@ -169,10 +169,15 @@ impl Affine {
 impl Rated {
     /// The stages of `open`, which have these queues; packets arrive from the CPU `spacing` apart
     /// or more. `alike` says whether (1) of [`super::open`] holds of it.
-    pub fn new(open: Arc<Open>, lines: &[Line], spacing: Span, alike: bool) -> Result<Self, Unrated> {
+    pub fn new(
+        open: Arc<Open>,
+        lines: &[StageLine],
+        spacing: Span,
+        alike: bool,
+    ) -> Result<Self, UnratedStation> {
         let station = open.station();
-        if station.medium != Medium::Own {
-            return Err(Unrated::Medium);
+        if station.medium != FrameMedium::Own {
+            return Err(UnratedStation::Medium);
         }
         let largest = open.largest();
         let (mut servers, mut way) = (Vec::new(), ps(station.looks));
@@ -184,37 +189,37 @@ impl Rated {
         for group in open.groups() {
             let stages = &station.stages[group.clone()];
             let (first, last) = (&stages[0], &stages[stages.len() - 1]);
-            if stages.len() > 1 && lines[group.end - 1] != Line::Fifo {
-                return Err(Unrated::Order);
+            if stages.len() > 1 && lines[group.end - 1] != StageLine::Fifo {
+                return Err(UnratedStation::Order);
             }
             match lines[group.start] {
-                Line::Other => return Err(Unrated::Order),
-                Line::Rates(order, told) if stages.len() == 1 => {
+                StageLine::Other => return Err(UnratedStation::Order),
+                StageLine::Rates(order, told) if stages.len() == 1 => {
                     let mut speed = most(first).costs();
                     if order == Order::WeightedFair {
                         if told.fixed() < speed.startup || told.per_byte < speed.per_byte {
-                            return Err(Unrated::Fluid);
+                            return Err(UnratedStation::Fluid);
                         }
                         speed = told;
                     }
-                    servers.push(Server { order, speed, once: Span::ZERO });
+                    servers.push(RatedServer { order, speed, once: Span::ZERO });
                 }
-                Line::Rates(order, _) if order.goes_by_what_is_served() => {
+                StageLine::Rates(order, _) if order.goes_by_what_is_served() => {
                     let held = open.inside(group) - open.most(|size| first.service(size));
                     let speed = most(first).and(most(last)).costs();
-                    servers.push(Server { order, speed, once: span(held) });
+                    servers.push(RatedServer { order, speed, once: span(held) });
                 }
-                Line::Rates(..) => return Err(Unrated::HeldUp),
-                line @ (Line::Fifo | Line::Before) => {
-                    let before = if line == Line::Fifo { apart } else { coming };
+                StageLine::Rates(..) => return Err(UnratedStation::HeldUp),
+                line @ (StageLine::Fifo | StageLine::Before) => {
+                    let before = if line == StageLine::Fifo { apart } else { coming };
                     let slow = |size| most(first).of(size) > before.of(size);
                     if stages.len() > 1 || slow(Bytes::new(1)) || slow(largest) {
-                        return Err(Unrated::Slow);
+                        return Err(UnratedStation::Slow);
                     }
                     let service = open.most(|size| first.service(size));
-                    way += if line == Line::Fifo { service } else { 2 * service };
+                    way += if line == StageLine::Fifo { service } else { 2 * service };
                     coming = least(first);
-                    if line == Line::Fifo {
+                    if line == StageLine::Fifo {
                         continue;
                     }
                 }
@@ -222,13 +227,13 @@ impl Rated {
             (apart, coming) = (least(last), least(last));
         }
         match servers.is_empty() {
-            true => Err(Unrated::None),
+            true => Err(UnratedStation::None),
             false => Ok(Self { servers, way: span(way), open, alike }),
         }
     }
 
     /// Its servers by rates, in order; at least one.
-    pub fn servers(&self) -> &[Server] {
+    pub fn servers(&self) -> &[RatedServer] {
         &self.servers
     }
 
@@ -249,8 +254,8 @@ impl Rated {
 }
 
 /// `X`: no less than what `stage` takes, by (1).
-fn most(stage: &Stage) -> Affine {
-    let of = |Phase { delay, .. }: &Phase| {
+fn most(stage: &StationStage) -> Affine {
+    let of = |StationPhase { delay, .. }: &StationPhase| {
         let segment = if delay.segment.is_zero() { Span::ZERO } else { delay.per_segment };
         let bytes = delay.per_byte.max(delay.per_byte_past).scaled_ceil(16);
         let segments = (ps(segment) << 16).div_ceil(u128::from(delay.segment.get().max(1)));
@@ -262,8 +267,8 @@ fn most(stage: &Stage) -> Affine {
 }
 
 /// No more than what it takes for any packet.
-fn least(stage: &Stage) -> Affine {
-    let of = |Phase { delay, .. }: &Phase| {
+fn least(stage: &StationStage) -> Affine {
+    let of = |StationPhase { delay, .. }: &StationPhase| {
         let bent = !delay.knee.is_zero();
         let byte = if bent { delay.per_byte.min(delay.per_byte_past) } else { delay.per_byte };
         let segment = if delay.segment.is_zero() { Span::ZERO } else { delay.per_segment };
@@ -271,7 +276,7 @@ fn least(stage: &Stage) -> Affine {
         let startup = ps(delay.fixed) + ps(delay.per_packet);
         Affine { startup, per_byte: byte.scaled_floor(16) + segments }
     };
-    let for_all = |phase: &&Phase| {
+    let for_all = |phase: &&StationPhase| {
         !phase.optional && !phase.since_service && phase.from.is_zero() && phase.up_to.is_none()
     };
     stage.phases.iter().filter(for_all).map(of).fold(Affine::default(), Affine::and)

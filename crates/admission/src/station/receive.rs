@@ -52,30 +52,30 @@
 
 mod counted;
 
-pub use counted::Host;
+pub use counted::NotifiedHost;
 
 use laxity_units::{Bytes, Span};
 
-use super::{Phase, Stage, ps, span};
+use super::{StationPhase, StationStage, ps, span};
 use laxity_qos::costs::{Delay, LinkCosts};
 
 /// A row of stages for incoming frames.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incoming {
     /// Stages that a frame passes, in order.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<StationStage>,
     /// Longest wait of each of its phases that shares a resource with outgoing frames: the longest
     /// phase there.
     pub held: Span,
     /// Resources that what goes out wants as well.
     pub shared: Vec<usize>,
     /// The sources of frames.
-    pub sources: Vec<Source>,
+    pub sources: Vec<FrameSource>,
 }
 
 /// A link that frames arrive by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
+pub struct FrameSource {
     /// Time of the link for a frame.
     pub spacing: Spacing,
     /// The smallest.
@@ -85,30 +85,30 @@ pub struct Source {
     /// By how much frames may be nearer to each other than they left.
     pub pushed: Span,
     /// Their number by sender; `None` if only the link is known.
-    pub senders: Option<Senders>,
+    pub senders: Option<FrameSenders>,
 }
 
 /// Frames by sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Senders {
+pub struct FrameSenders {
     /// Those of guaranteed channels.
-    pub guaranteed: Vec<Group>,
+    pub guaranteed: Vec<FrameGroup>,
     /// All others.
-    pub others: Vec<Group>,
+    pub others: Vec<FrameGroup>,
     /// The smallest and the largest of the others.
     pub sizes: (Bytes, Bytes),
 }
 
 /// At most `burst` frames and one in each `interval`, which is not zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Group {
+pub struct FrameGroup {
     /// How many.
     pub burst: u64,
     /// How often.
     pub interval: Span,
 }
 
-impl Group {
+impl FrameGroup {
     /// Arrivals of them within `span`.
     pub fn within(&self, span: Span) -> u64 {
         self.burst.saturating_add(span.div_ceil(self.interval))
@@ -122,12 +122,12 @@ pub enum Spacing {
     Link(LinkCosts),
     /// All phases up to the one on the medium, where one packet is in the adapter at a time; that
     /// one alone; or those of the last stage, if that has one server.
-    Stage(Stage),
+    Stage(StationStage),
 }
 
 /// Frames arrive faster than the adapter takes them, or their rate is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Endless;
+pub struct EndlessFrames;
 
 /// Time of the row that frames take: an amount at once, and a share of any time, in parts.
 #[derive(Debug, Clone, Copy)]
@@ -160,24 +160,24 @@ impl Load {
 
 impl Incoming {
     /// `B`: for how long a frame is in the row, at most.
-    pub fn stay(&self) -> Result<Span, Endless> {
+    pub fn stay(&self) -> Result<Span, EndlessFrames> {
         let ways: Vec<Vec<Load>> = self.sources.iter().map(|source| self.loads(source)).collect();
         let taken = |key: &dyn Fn(&Load) -> u128| {
             let mut each = ways.iter().map(|ways| ways.iter().min_by_key(|load| key(load)));
             each.try_fold(Load::NONE, |all, load| Some(all.and(*load?))).and_then(Load::done)
         };
-        let mut stay = taken(&|load| load.rate).ok_or(Endless)?;
+        let mut stay = taken(&|load| load.rate).ok_or(EndlessFrames)?;
         while let Some(less) = taken(&|load| load.by(stay)).filter(|less| *less < stay) {
             stay = less;
         }
-        u64::try_from(stay).map(Span::from_ps).map_err(|_| Endless)
+        u64::try_from(stay).map(Span::from_ps).map_err(|_| EndlessFrames)
     }
 
     /// Load of `source`, by each of the ways that bound it: (1), (3) and both.
-    fn loads(&self, source: &Source) -> Vec<Load> {
+    fn loads(&self, source: &FrameSource) -> Vec<Load> {
         let each = self.most(source.largest);
-        let by_groups = |groups: &[Group]| {
-            let of = |group: &Group| {
+        let by_groups = |groups: &[FrameGroup]| {
+            let of = |group: &FrameGroup| {
                 let once = each.saturating_mul(u128::from(group.burst) + 1);
                 Load { once, rate: each.saturating_mul(Load::PARTS).div_ceil(ps(group.interval)) }
             };
@@ -194,7 +194,7 @@ impl Incoming {
     }
 
     /// (1).
-    fn by_link(&self, source: &Source) -> Option<Load> {
+    fn by_link(&self, source: &FrameSource) -> Option<Load> {
         let rate = self.rate(source, Load::PARTS).ok()?;
         let pushed = rate.checked_mul(ps(source.pushed))?.div_ceil(Load::PARTS);
         Some(Load { once: self.most(source.largest).saturating_add(pushed), rate })
@@ -204,15 +204,15 @@ impl Incoming {
     /// together.
     pub fn holding(&self, size: Bytes) -> Span {
         let phases = self.stages.iter().flat_map(|stage| &stage.phases);
-        let shares = |phase: &&Phase| phase.holds.iter().any(|r| self.shared.contains(r));
+        let shares = |phase: &&StationPhase| phase.holds.iter().any(|r| self.shared.contains(r));
         span(phases.filter(shares).map(|phase| line_above(&phase.delay, size)).sum())
     }
 
     /// `ρ` in `parts`, rounded up.
-    fn rate(&self, source: &Source, parts: u128) -> Result<u128, Endless> {
+    fn rate(&self, source: &FrameSource, parts: u128) -> Result<u128, EndlessFrames> {
         let (a, b) = (source.smallest, source.largest);
         let mut sizes = vec![a, b];
-        let inner = |phase: &Phase| {
+        let inner = |phase: &StationPhase| {
             let next = |size: Bytes| size + Bytes::new(1);
             let ends = phase.up_to.map(|most| [most, next(most)]);
             let begins = [
@@ -232,16 +232,16 @@ impl Incoming {
         sizes.retain(|size| (a..=b).contains(size));
         sizes.into_iter().try_fold(0, |most, size| {
             let (work, apart) = (self.work(size), source.at(size));
-            let rate = work.checked_mul(parts).ok_or(Endless)?.checked_div(apart);
+            let rate = work.checked_mul(parts).ok_or(EndlessFrames)?.checked_div(apart);
             // A frame that takes no time of either takes none of the adapter's.
-            let rate = if work == 0 { 0 } else { rate.ok_or(Endless)? + 1 };
+            let rate = if work == 0 { 0 } else { rate.ok_or(EndlessFrames)? + 1 };
             Ok(most.max(rate))
         })
     }
 
     /// `w`, at least.
     fn work(&self, size: Bytes) -> u128 {
-        let of = |stage: &Stage| {
+        let of = |stage: &StationStage| {
             let delays = stage.phases.iter().filter(|phase| phase.applies(size)).map(|phase| {
                 let shares = phase.holds.iter().any(|r| self.shared.contains(r));
                 line_above(&phase.delay, size) + if shares { ps(self.held) } else { 0 }
@@ -263,7 +263,7 @@ impl Incoming {
     }
 }
 
-impl Source {
+impl FrameSource {
     /// Time of the link for a frame of `size`, at least.
     fn at(&self, size: Bytes) -> u128 {
         match &self.spacing {

@@ -16,18 +16,18 @@ fn us(us: u64) -> Span {
 }
 
 /// A phase of `fixed` microseconds, and `per_byte` nanoseconds for each byte.
-fn phase(fixed: u64, per_byte: u64) -> Phase {
-    Phase {
+fn phase(fixed: u64, per_byte: u64) -> StationPhase {
+    StationPhase {
         delay: Delay { fixed: us(fixed), per_byte: ByteTime::from_ns(per_byte), ..Delay::default() },
-        ..Phase::default()
+        ..StationPhase::default()
     }
 }
 
-fn stage(phases: Vec<Phase>) -> Stage {
-    Stage { name: "s".into(), phases, ..Stage::default() }
+fn stage(phases: Vec<StationPhase>) -> StationStage {
+    StationStage { name: "s".into(), phases, ..StationStage::default() }
 }
 
-fn station(stages: Vec<Stage>) -> Station {
+fn station(stages: Vec<StationStage>) -> Station {
     Station::of_stages(stages)
 }
 
@@ -45,7 +45,7 @@ fn charged(behind: &Behind) -> (u64, u64) {
 /// 10 and 20, and 5 of something that began with the second stage and is over by then.
 #[test]
 fn one_packet_takes_the_sum_of_its_stages() {
-    let since = Phase { since_service: true, ..phase(15, 0) };
+    let since = StationPhase { since_service: true, ..phase(15, 0) };
     let mut station = station(vec![stage(vec![phase(10, 0)]), stage(vec![phase(20, 0), since])]);
     assert_eq!(charged(&Behind::new(station.clone(), 1, KILO)), (30, 0));
     (station.looks, station.hears) = (us(3), us(4));
@@ -81,13 +81,13 @@ fn a_short_packet_pays_its_part_of_a_round() {
 /// between along.
 #[test]
 fn stages_that_hold_each_other_up_are_taken_together() {
-    let holds = |phase| Phase { holds: vec![0], ..phase };
-    let of = |stages: Vec<Stage>, depth| {
+    let holds = |phase| StationPhase { holds: vec![0], ..phase };
+    let of = |stages: Vec<StationStage>, depth| {
         let behind = Behind::side_by_side(station(stages), depth, KILO).unwrap();
         let clusters: Vec<_> = behind.clusters().collect();
         (clusters, charged(&behind))
     };
-    let short = |places| Stage { places: Some(places), ..stage(vec![phase(30, 0)]) };
+    let short = |places| StationStage { places: Some(places), ..stage(vec![phase(30, 0)]) };
     let first = || stage(vec![phase(10, 0)]);
     assert_eq!(of(vec![first(), short(2)], 3), (vec![(0..2, us(40))], (40, 0)));
     assert_eq!(of(vec![first(), short(3)], 3), (vec![(0..1, us(10)), (1..2, us(30))], (30, 10)));
@@ -115,7 +115,7 @@ fn what_can_pass_or_has_to_be_waited_for_goes_one_by_one() {
     let looks = Station { buffers: Some(2), looks: us(1), ..plain() };
     assert_eq!([by(looks.clone(), 9), by(looks, 2)], [Method::OneByOne, Method::SideBySide]);
     let mut told = plain();
-    told.stages[0].phases[0].tells = Tells::Handshake;
+    told.stages[0].phases[0].tells = StationTells::Handshake;
     let behind = Behind::new(told, 2, KILO);
     assert_eq!(behind.method(), Method::OneByOne);
     assert_eq!(behind.interrupts(), Interrupts { all: 2, beside: 0, waited_for: 1 });
@@ -131,14 +131,17 @@ fn a_handshake_waits_to_be_heard_of_too() {
         told.stages[0].phases[0].tells = tells;
         Behind::new(told, 1, KILO).charge(KILO) / 1_000_000
     };
-    assert_eq!([of(Tells::Nothing), of(Tells::Progress), of(Tells::Handshake)], [37, 37, 44]);
+    assert_eq!(
+        [of(StationTells::Nothing), of(StationTells::Progress), of(StationTells::Handshake)],
+        [37, 37, 44]
+    );
 }
 
 /// By programmed I/O up to 100 B at 1000 ns, by DMA from there on: 101 B take less than 100.
 #[test]
 fn the_longest_packet_need_not_be_the_largest() {
-    let short = Phase { up_to: Some(Bytes::new(100)), ..phase(0, 1000) };
-    let long = Phase { from: Bytes::new(101), ..phase(5, 10) };
+    let short = StationPhase { up_to: Some(Bytes::new(100)), ..phase(0, 1000) };
+    let long = StationPhase { from: Bytes::new(101), ..phase(5, 10) };
     let behind = Behind::new(station(vec![stage(vec![short, long])]), 1, KILO);
     let at = |size| behind.charge(Bytes::new(size)) / 1000;
     assert_eq!([at(99), at(100), at(101), at(1000)], [99_000, 100_000, 100_000, 100_000]);
@@ -146,7 +149,7 @@ fn the_longest_packet_need_not_be_the_largest() {
     assert_eq!([apart(1), apart(50), apart(101)], [1000, 6010, 6010]);
     let spacing = Spacing::Stage(behind.station().stages[0].clone());
     let source =
-        Source { spacing, smallest: Bytes::new(50), largest: KILO, pushed: Span::ZERO, senders: None };
+        FrameSource { spacing, smallest: Bytes::new(50), largest: KILO, pushed: Span::ZERO, senders: None };
     assert_eq!(source.apart(), Span::from_ns(6010));
 }
 
@@ -157,9 +160,9 @@ fn a_token_is_a_server_of_a_rate_and_a_latency() {
     let turns =
         Turns { rotation: us(100), holding: us(30), handling: us(5), longest: us(40), others: us(25) };
     assert_eq!((turns.stretched(20_000_000), turns.latency()), (100_000_000, us(265)));
-    let medium = Phase { medium: true, ..phase(10, 0) };
-    let select = Stage { selects: true, ..stage(vec![phase(6, 0)]) };
-    let on_ring = |stages| Station { medium: Medium::Ring(turns.clone()), ..station(stages) };
+    let medium = StationPhase { medium: true, ..phase(10, 0) };
+    let select = StationStage { selects: true, ..stage(vec![phase(6, 0)]) };
+    let on_ring = |stages| Station { medium: FrameMedium::Ring(turns.clone()), ..station(stages) };
     let ring = on_ring(vec![stage(vec![phase(40, 0)]), select.clone(), stage(vec![medium.clone()])]);
     // 16 at a fifth of the rate; a round fills the first stage and waits for the token.
     let side = Behind::side_by_side(ring.clone(), 60, KILO).unwrap();
@@ -220,7 +223,7 @@ fn no_row_of_stages_takes_longer_than_it_is_charged() {
             for roomy in 0..1 << (stages - 1) {
                 let room = |k: usize| (k > 0 && roomy >> (k - 1) & 1 == 1).then_some(1);
                 let places: Vec<Option<usize>> = (0..stages).map(room).collect();
-                let all = (0..stages).map(|k| Stage {
+                let all = (0..stages).map(|k| StationStage {
                     places: places[k].map(|places| places as u32),
                     ..stage(vec![phase(rates[k].0, rates[k].1)])
                 });
@@ -277,9 +280,9 @@ fn an_adapter_that_schedules_is_charged_for_its_slowest_stage() {
     assert_eq!(charged(Station { looks: us(7), ..plain() }), (30, 57));
     // A prefetch of 10 by the processor that the link has for 5 of its 25: one in it, one waits,
     // one is at the link.
-    let works = |time, rank| Phase { holds: vec![0], rank, ..phase(time, 0) };
+    let works = |time, rank| StationPhase { holds: vec![0], rank, ..phase(time, 0) };
     let prefetch = |rank| {
-        let link = Stage { places: Some(1), ..stage(vec![works(5, 0), phase(20, 0)]) };
+        let link = StationStage { places: Some(1), ..stage(vec![works(5, 0), phase(20, 0)]) };
         station(vec![stage(vec![phase(40, 0)]), stage(vec![works(10, rank)]), link])
     };
     // 40 and 35; what was inside is 40 and 10 + 3 (25 + 10), or 3 (25 + 3 · 10) if it does not go
@@ -294,7 +297,7 @@ fn an_adapter_that_schedules_is_charged_for_its_slowest_stage() {
     short.stages[0].places = Some(4);
     assert_eq!(refused(short), Closed::NoRoom);
     let mut told = plain();
-    told.stages[1].phases[0].tells = Tells::Progress;
+    told.stages[1].phases[0].tells = StationTells::Progress;
     assert_eq!(refused(told), Closed::Talkative);
     let mut early = prefetch(1);
     early.stages[1].places = Some(1);
@@ -313,14 +316,14 @@ fn an_adapter_that_schedules_is_charged_for_its_slowest_stage() {
 fn an_adapter_that_schedules_waits_for_the_token_once() {
     let turns =
         Turns { rotation: us(100), holding: us(30), handling: us(5), longest: us(40), others: us(25) };
-    let medium = Phase { medium: true, ..phase(10, 0) };
-    let on_ring = |stages| Station { medium: Medium::Ring(turns.clone()), ..station(stages) };
+    let medium = StationPhase { medium: true, ..phase(10, 0) };
+    let on_ring = |stages| Station { medium: FrameMedium::Ring(turns.clone()), ..station(stages) };
     let ring = on_ring(vec![stage(vec![phase(40, 0)]), stage(vec![medium.clone()])]);
     let open = Open::new(ring, KILO).unwrap();
     let once: u64 = open.once().iter().map(|term| term.cost.as_ps()).sum();
     assert_eq!((open.charge(KILO), once / 1_000_000), (50_000_000, 40 + 50 + 40 + 265));
     // A selecting stage with a place for each packet would have to be with the link, and is not.
-    let select = Stage { selects: true, ..stage(vec![phase(1, 0)]) };
+    let select = StationStage { selects: true, ..stage(vec![phase(1, 0)]) };
     let apart = on_ring(vec![select, stage(vec![medium])]);
     assert_eq!(Open::new(apart, KILO).unwrap_err(), Closed::Token);
 }

@@ -130,7 +130,7 @@ use laxity_units::{Bytes, Span};
 
 use super::clusters::{clusters, selecting};
 use super::parallel::{self, Parallel};
-use super::{Interrupts, Medium, Overtaking, Stage, Station, Tells, ps, span};
+use super::{FrameMedium, Interrupts, Overtaking, Station, StationStage, StationTells, ps, span};
 use crate::terms::{Term, sum};
 
 const PASSING: &str = "later packets that pass in the adapter";
@@ -255,12 +255,15 @@ impl Behind {
         if window < 2
             || overtakes(&station) && held_back
             || held_back && !station.looks.is_zero()
-            || station.stages.iter().any(|stage| stage.phases.iter().any(|p| p.tells == Tells::Handshake))
+            || station
+                .stages
+                .iter()
+                .any(|stage| stage.phases.iter().any(|p| p.tells == StationTells::Handshake))
         {
             return None;
         }
         let clusters = clusters(&station, depth);
-        if let Medium::Ring(_) = station.medium
+        if let FrameMedium::Ring(_) = station.medium
             && clusters.last() != Some(&selecting(&station)?)
         {
             return None;
@@ -288,8 +291,8 @@ impl Behind {
         let parallel = || all.clusters.iter().filter_map(|cluster| all.parallel(cluster));
         let ahead = |(parallel, ahead): (Parallel<'_>, u32)| parallel.work(largest) * u128::from(ahead);
         let token = match &station.medium {
-            Medium::Own => 0,
-            Medium::Ring(turns) => ps(turns.latency()),
+            FrameMedium::Own => 0,
+            FrameMedium::Ring(turns) => ps(turns.latency()),
         };
         let once = terms([
             ("filling the adapter's stages", whole - slowest),
@@ -366,7 +369,7 @@ impl Behind {
         match self.depth {
             1 => station.least(size, self.largest, |size| station.shortest(size)) + ps(station.gathers),
             _ => {
-                let least = |stage: &Stage| station.least(size, self.largest, |size| stage.each(size));
+                let least = |stage: &StationStage| station.least(size, self.largest, |size| stage.each(size));
                 station.stages.iter().map(least).max().unwrap_or(0)
             }
         }
@@ -376,15 +379,15 @@ impl Behind {
     pub fn interrupts(&self) -> Interrupts {
         let phases = || self.station.stages.iter().flat_map(|stage| &stage.phases);
         let count = |tells| phases().filter(|phase| phase.tells == tells).count() as u32;
-        let (beside, waited_for) = (count(Tells::Progress), count(Tells::Handshake));
+        let (beside, waited_for) = (count(StationTells::Progress), count(StationTells::Handshake));
         Interrupts { all: 1 + beside + waited_for, beside, waited_for }
     }
 
     /// Wait of a frame for the medium each time that it is not there already.
     fn wait(&self) -> u128 {
         match &self.station.medium {
-            Medium::Own => 0,
-            Medium::Ring(turns) => ps(turns.latency()),
+            FrameMedium::Own => 0,
+            FrameMedium::Ring(turns) => ps(turns.latency()),
         }
     }
 
@@ -398,10 +401,10 @@ impl Behind {
     fn batches(&self) -> u128 {
         let behind = |cluster: &Range<usize>| {
             let parallel = self.parallel(cluster).is_some();
-            let of = move |stage: &Stage, size| {
+            let of = move |stage: &StationStage, size| {
                 if parallel { parallel::work(stage, size) } else { stage.service(size) }
             };
-            let each = move |stage: &Stage| {
+            let each = move |stage: &StationStage| {
                 let others = u128::from(stage.batch.min(self.depth) - 1);
                 others * self.station.most(self.largest, |size| of(stage, size))
             };
@@ -422,8 +425,8 @@ impl Behind {
     /// Time of `work` in a cluster there.
     fn stretched(&self, cluster: &Range<usize>, work: u128) -> u128 {
         match &self.station.medium {
-            Medium::Ring(turns) if cluster.end == self.station.stages.len() => turns.stretched(work),
-            Medium::Ring(_) | Medium::Own => work,
+            FrameMedium::Ring(turns) if cluster.end == self.station.stages.len() => turns.stretched(work),
+            FrameMedium::Ring(_) | FrameMedium::Own => work,
         }
     }
 }
@@ -439,7 +442,7 @@ fn overtakes(station: &Station) -> bool {
 }
 
 /// Whether two of `stages` want resource `r`.
-fn is_shared(stages: &[Stage], r: usize) -> bool {
+fn is_shared(stages: &[StationStage], r: usize) -> bool {
     stages.iter().filter(|stage| stage.wants(r)).count() > 1
 }
 
@@ -456,7 +459,7 @@ fn held(station: &Station, stages: Range<usize>, size: Bytes) -> u128 {
 /// packet behind is not served.
 fn behind(station: &Station, cluster: &Range<usize>, depth: u32, largest: Bytes) -> u128 {
     let Some(inner) = station.stages.get(cluster.start + 1..cluster.end) else { return 0 };
-    let places = |stage: &Stage| u64::from(stage.places.unwrap_or(depth).min(depth)) + 1;
+    let places = |stage: &StationStage| u64::from(stage.places.unwrap_or(depth).min(depth)) + 1;
     let room: u64 = inner.iter().map(places).sum();
     let several = u128::from(room.min(u64::from(depth - 1)));
     let earlier = cluster.start..cluster.end.saturating_sub(1);

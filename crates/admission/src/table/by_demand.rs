@@ -12,13 +12,13 @@ use super::super::response::demand;
 use super::*;
 
 impl AdmissionTable {
-    pub(super) fn least_by_demand(&self, request: &Request) -> Result<Span, Refusal> {
+    pub(super) fn least_by_demand(&self, request: &Request) -> Result<Span, AdmissionRefusal> {
         let joined = self.joined(&request.loosest())?;
         let least = request.within(Span::from_ps(joined.least));
         self.within_reach(&least).map(|()| least.deadline())
     }
 
-    pub(super) fn place_by_demand(&self, request: &Request) -> Result<Placed, Refusal> {
+    pub(super) fn place_by_demand(&self, request: &Request) -> Result<Placed, AdmissionRefusal> {
         let Joined { least, told, task, service, shared, tasks } = self.joined(request)?;
         let deadline = request.deadline().as_ps();
         if least > deadline {
@@ -31,7 +31,7 @@ impl AdmissionTable {
     }
 
     /// The changes that `request` would make, and the least deadline it could have.
-    fn joined(&self, request: &Request) -> Result<Joined, Refusal> {
+    fn joined(&self, request: &Request) -> Result<Joined, AdmissionRefusal> {
         let shared = self.shared_with(request)?;
         let service = shared.demand(&self.environment, request);
         let Some(task) = Task::new(request.spec().min_interval.as_ps(), service) else {
@@ -70,13 +70,13 @@ impl AdmissionTable {
 
     /// The refusal of a newcomer with which `streams` would fail whatever its deadline; `None` for
     /// want of time itself.
-    fn fails(&self, streams: &[Stream], failure: Failure) -> Option<Refusal> {
+    fn fails(&self, streams: &[Stream], failure: Failure) -> Option<AdmissionRefusal> {
         let Failure::Late { t, done } = failure else { return None };
         let last = |place: &usize| streams[*place].last_before(t.saturating_add(1));
         let late = (0..streams.len()).max_by_key(last).expect("something is due");
         let deficit = done.map_or(Deficit::Unbounded, |done| Deficit::Time(span(done - u128::from(t))));
         let claimant = Claimant::Channel(self.channels[late].id);
-        Some(Refusal::new(Resource::Deadline, deficit, Reason::Late, claimant))
+        Some(AdmissionRefusal::new(Scarce::Deadline, deficit, Reason::Late, claimant))
     }
 
     /// The channels, with the demand of `tasks`.

@@ -25,15 +25,15 @@ impl AdmissionTable {
     }
 
     /// Refuses a level by hand beside channels without one, and the reverse.
-    pub(super) fn levels_of_all(&self, request: &Request) -> Result<(), Refusal> {
+    pub(super) fn levels_of_all(&self, request: &Request) -> Result<(), AdmissionRefusal> {
         match self.is_by_hand() == self.by_hand(request).is_some() || self.channels.is_empty() {
             true => Ok(()),
-            false => Err(refused((Resource::Levels, Deficit::Unbounded, Reason::SharedLevels))),
+            false => Err(refused((Scarce::Levels, Deficit::Unbounded, Reason::SharedLevels))),
         }
     }
 
     /// The newcomer as the last of its `level`, with everything that has to change for it.
-    pub(super) fn place_by_hand(&self, request: &Request, level: u32) -> Result<Placed, Refusal> {
+    pub(super) fn place_by_hand(&self, request: &Request, level: u32) -> Result<Placed, AdmissionRefusal> {
         let shared = self.shared_with(request)?;
         let service = shared.demand(&self.environment, request);
         let Some(task) = Task::new(request.spec().min_interval.as_ps(), service) else {

@@ -9,7 +9,7 @@ use super::*;
 
 impl AdmissionTable {
     /// Where the newcomer goes, no higher than `from`, with everything that has to change for it.
-    pub(super) fn place_by_order(&self, request: &Request, from: usize) -> Result<Placed, Refusal> {
+    pub(super) fn place_by_order(&self, request: &Request, from: usize) -> Result<Placed, AdmissionRefusal> {
         self.levels_of_all(request)?;
         if let Some(level) = self.by_hand(request) {
             return self.place_by_hand(request, level);
@@ -98,7 +98,7 @@ impl AdmissionTable {
         (request, task): (&Request, Task),
         (place, bound): (usize, u64),
         effort: &Effort,
-    ) -> Result<u64, Refusal> {
+    ) -> Result<u64, AdmissionRefusal> {
         let Some(levels) = self.environment.levels else { return Ok(bound) };
         let (above, channels) = tasks.split_at(shared.activations.len());
         let mut all: Vec<Claim> = claims(&self.channels, channels).collect();
@@ -109,7 +109,7 @@ impl AdmissionTable {
         });
         let assigned = levels::assign(&responses, levels);
         let assigned =
-            assigned.ok_or_else(|| refused((Resource::Levels, Deficit::Unbounded, Reason::SharedLevels)))?;
+            assigned.ok_or_else(|| refused((Scarce::Levels, Deficit::Unbounded, Reason::SharedLevels)))?;
         let lowest = levels::lowest_beside(&assigned, place);
         Ok(responses[lowest].0)
     }

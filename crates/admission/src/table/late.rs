@@ -12,23 +12,23 @@ impl AdmissionTable {
         tasks: &[Task],
         late: Late,
         blocked_by: Option<AdmissionId>,
-    ) -> Refusal {
+    ) -> AdmissionRefusal {
         let share = |cost: u128, request: &Request| {
             cost.saturating_mul(Task::WHOLE) / u128::from(request.spec().min_interval.as_ps())
         };
         let others: u128 = tasks.iter().map(|task| u128::from(task.weight)).sum();
         let reserved = others.saturating_add(share(service, request));
-        let refusal = |resource, deficit, reason| Refusal {
+        let refusal = |resource, deficit, reason| AdmissionRefusal {
             blocked_by,
-            ..Refusal::new(resource, deficit, reason, Claimant::Newcomer)
+            ..AdmissionRefusal::new(resource, deficit, reason, Claimant::Newcomer)
         };
         match late {
             Late::AtLeast(at_least) if reserved < Task::WHOLE => {
                 let late = at_least.saturating_sub(u128::from(request.deadline().as_ps()));
-                return refusal(Resource::Deadline, Deficit::Time(span(late)), Reason::Late);
+                return refusal(Scarce::Deadline, Deficit::Time(span(late)), Reason::Late);
             }
             Late::Untold if reserved < Task::WHOLE => {
-                return refusal(Resource::Deadline, Deficit::Unbounded, Reason::Untold);
+                return refusal(Scarce::Deadline, Deficit::Unbounded, Reason::Untold);
             }
             Late::AtLeast(_) | Late::Untold | Late::Never => {}
         }
@@ -37,7 +37,7 @@ impl AdmissionTable {
             let (on_cpu, on_link) = shares(&self.environment, request);
             (cpu.saturating_add(share(on_cpu, request)), link.saturating_add(share(on_link, request)))
         });
-        let resource = if cpu >= link { Resource::Cpu } else { Resource::Link };
+        let resource = if cpu >= link { Scarce::Cpu } else { Scarce::Link };
         let excess = reserved.saturating_sub(Task::WHOLE).saturating_mul(1_000_000).div_ceil(Task::WHOLE);
         refusal(resource, Deficit::Share(u64::try_from(excess).unwrap_or(u64::MAX).max(1)), Reason::Overload)
     }
@@ -49,14 +49,14 @@ impl AdmissionTable {
         (constant, above): (u128, &[Task]),
         channels: &[Task],
         effort: &Effort,
-    ) -> Refusal {
+    ) -> AdmissionRefusal {
         let higher: Vec<Task> = above.iter().chain(&channels[..at]).copied().collect();
         let own = constant.saturating_add(channels[at].service());
         self.is_late(at, diagnosed(Late::Untold, (own, &higher), self.channels[at].deadline(), effort))
     }
 
     /// The refusal of a newcomer beside which channel `at` is so late.
-    pub(super) fn is_late(&self, at: usize, late: Late) -> Refusal {
+    pub(super) fn is_late(&self, at: usize, late: Late) -> AdmissionRefusal {
         let channel = &self.channels[at];
         let deadline = u128::from(channel.deadline());
         let (deficit, reason) = match late {
@@ -65,6 +65,6 @@ impl AdmissionTable {
             Late::AtLeast(_) | Late::Untold => (Deficit::Unbounded, Reason::Untold),
             Late::Never => (Deficit::Unbounded, Reason::Late),
         };
-        Refusal::new(Resource::Deadline, deficit, reason, Claimant::Channel(channel.id))
+        AdmissionRefusal::new(Scarce::Deadline, deficit, reason, Claimant::Channel(channel.id))
     }
 }

@@ -64,10 +64,10 @@ fn what_is_short_is_said_with_how_much() {
     };
     assert_eq!(short(5, 45), None);
     assert_eq!(short(6, 46), None);
-    assert_eq!(short(4, 45), Some((Resource::Messages, Deficit::Places(1), true)));
-    assert_eq!(short(3, 45), Some((Resource::Messages, Deficit::Places(2), true)));
-    assert_eq!(short(5, 44), Some((Resource::Packets, Deficit::Places(1), true)));
-    assert_eq!(short(5, 20), Some((Resource::Packets, Deficit::Places(25), true)));
+    assert_eq!(short(4, 45), Some((Scarce::Messages, Deficit::Places(1), true)));
+    assert_eq!(short(3, 45), Some((Scarce::Messages, Deficit::Places(2), true)));
+    assert_eq!(short(5, 44), Some((Scarce::Packets, Deficit::Places(1), true)));
+    assert_eq!(short(5, 20), Some((Scarce::Packets, Deficit::Places(25), true)));
     // A channel that only receives takes no room of these, and one without declared buffers has
     // those it needs.
     let receives = bursty().at(Role::Receive).with_buffers(room(0, 0));

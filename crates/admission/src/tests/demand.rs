@@ -76,7 +76,7 @@ proptest! {
                         let refused = table.clone().request(less);
                         prop_assert!(matches!(
                             refused,
-                            Decision::Refused(Refusal { reason: Reason::Late, deficit: Deficit::Time(by), .. })
+                            Decision::Refused(AdmissionRefusal { reason: Reason::Late, deficit: Deficit::Time(by), .. })
                                 if by == Span::from_ps(1)
                         ), "{:?}", refused);
                     }
@@ -186,5 +186,5 @@ fn as_many_fit_as_their_demand_leaves_room_for() {
     // With twice as long, W is waited for once in two intervals; no deadline makes 27 fit into
     // every one.
     let (admitted, refusal) = count(Span::from_ms(200));
-    assert_eq!((admitted, refusal.reason, refusal.resource), (26, Reason::Overload, Resource::Cpu));
+    assert_eq!((admitted, refusal.reason, refusal.resource), (26, Reason::Overload, Scarce::Cpu));
 }

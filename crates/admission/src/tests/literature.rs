@@ -7,7 +7,7 @@
 use super::super::terms::ps;
 use super::exact::packets;
 use super::*;
-use crate::station::{Behind, Open, Phase, Stage, Station, Turns};
+use crate::station::{Behind, Open, Station, StationPhase, StationStage, Turns};
 use laxity_qos::costs::Delay;
 use laxity_qos::discipline::{Order, Sharing};
 
@@ -94,9 +94,13 @@ fn rows_of_rate_servers_have_the_published_delays() {
     }
 }
 
-fn stage(time: u64) -> Stage {
+fn stage(time: u64) -> StationStage {
     let delay = Delay { fixed: us(time), ..Default::default() };
-    Stage { name: "s".into(), phases: vec![Phase { delay, ..Phase::default() }], ..Stage::default() }
+    StationStage {
+        name: "s".into(),
+        phases: vec![StationPhase { delay, ..StationPhase::default() }],
+        ..StationStage::default()
+    }
 }
 
 fn station(times: &[u64]) -> Station {

@@ -9,7 +9,7 @@ fn every(count: u64, interval: Span) -> Request {
     with(spec(4 * count, interval))
 }
 
-fn refusal(decision: Decision) -> Refusal {
+fn refusal(decision: Decision) -> AdmissionRefusal {
     match decision {
         Decision::Refused(refusal) => refusal,
         Decision::Admitted { .. } => panic!("it should not fit: {decision:?}"),
@@ -35,7 +35,7 @@ fn a_lone_channel_is_late_by_what_is_missing() {
         let late = refusal(decide(2790));
         assert_eq!(
             (late.resource, late.deficit, late.reason),
-            (Resource::Deadline, Deficit::Time(Span::from_us(10)), Reason::Late)
+            (Scarce::Deadline, Deficit::Time(Span::from_us(10)), Reason::Late)
         );
         assert_eq!((late.claimant, late.blocked_by), (Claimant::Newcomer, None));
     }
@@ -57,12 +57,12 @@ fn an_overload_names_what_there_is_less_of_and_by_how_much() {
             assert_eq!((refusal.reason, refusal.claimant), (Reason::Overload, Claimant::Newcomer));
             (refusal.resource, refusal.deficit)
         };
-        assert_eq!(overload(round(ResourceModel::O1), 10), (Resource::Link, Deficit::Share(57_980)));
+        assert_eq!(overload(round(ResourceModel::O1), 10), (Scarce::Link, Deficit::Share(57_980)));
         // Interrupts of 50: 65 050 on the CPU, 64 000 on the link. α = 61/40 and S = α·520 +
         // 159·610 = 97 783.
         let mut host = round(ResourceModel::O1);
         host.host.interrupt = Span::from_us(50);
-        assert_eq!(overload(host, 10), (Resource::Cpu, Deficit::Share(75_613)));
+        assert_eq!(overload(host, 10), (Scarce::Cpu, Deficit::Share(75_613)));
     }
 }
 
@@ -84,7 +84,7 @@ fn a_newcomer_that_changes_the_wait_is_refused_for_another_s_sake() {
             admitted(table.request(Request::new(spec(4, Span::from_ms(50)), Span::from_us(2900)).unwrap()));
         let refusal = refusal(table.request(newcomer));
         assert_eq!((refusal.claimant, refusal.reason), (Claimant::Channel(a), Reason::Late));
-        assert_eq!((refusal.resource, refusal.blocked_by), (Resource::Deadline, None));
+        assert_eq!((refusal.resource, refusal.blocked_by), (Scarce::Deadline, None));
         assert_eq!(table.len(), 1);
         refusal.deficit
     };

@@ -5,21 +5,22 @@ use std::sync::Arc;
 
 use super::exact::{packets, round};
 use super::*;
-use crate::station::{Behind, Link, Open, Phase, Stage, Station, Tells};
+use crate::station::{Behind, Link, Open, Station, StationPhase, StationStage, StationTells};
 use laxity_qos::costs::Delay;
 
 /// Stages of the given microseconds, with a notification at their end.
-fn station(stages: &[(u64, Tells)]) -> Station {
-    let phase = |us, tells| Phase { delay: Delay::fixed(Span::from_us(us)), tells, ..Phase::default() };
-    let stage = |&(us, tells): &(u64, Tells)| Stage {
+fn station(stages: &[(u64, StationTells)]) -> Station {
+    let phase =
+        |us, tells| StationPhase { delay: Delay::fixed(Span::from_us(us)), tells, ..StationPhase::default() };
+    let stage = |&(us, tells): &(u64, StationTells)| StationStage {
         name: "s".into(),
         phases: vec![phase(us, tells)],
-        ..Stage::default()
+        ..StationStage::default()
     };
     Station::of_stages(stages.iter().map(stage).collect())
 }
 
-fn behind(stages: &[(u64, Tells)], depth: u32, model: ResourceModel) -> Environment {
+fn behind(stages: &[(u64, StationTells)], depth: u32, model: ResourceModel) -> Environment {
     let largest = round(model).packet;
     let link = Link::Behind(Arc::new(Behind::new(station(stages), depth, largest)));
     Environment { link, depth, ..round(model) }
@@ -32,7 +33,7 @@ fn terms(environment: Environment) -> (u64, u64) {
     (us(table.wait_time(&packets(1)).unwrap()), us(table.service_time(&packets(1)).unwrap()))
 }
 
-const NOTHING: Tells = Tells::Nothing;
+const NOTHING: StationTells = StationTells::Nothing;
 
 /// For one packet at a time two stages are as one, whatever the model.
 #[test]
@@ -47,14 +48,14 @@ fn stages_of_one_packet_are_a_delay() {
 /// is 5/3. W: 5/3·520 + 5/3·2·240 + 400 + 80 + min(5/3·520, 400 + 240).
 #[test]
 fn what_an_adapter_tells_interrupts_as_well() {
-    let told = behind(&[(150, Tells::Progress), (250, NOTHING)], 1, ResourceModel::O1);
+    let told = behind(&[(150, StationTells::Progress), (250, NOTHING)], 1, ResourceModel::O1);
     assert_eq!(terms(told), (2786, 866));
     // Waited for, all 400 are free: α is 640/400. W: 1.6·520 + 1.6·480 + 400 + 80 + 40 + 40 + 160 +
     // 640.
-    let asked = behind(&[(150, Tells::Handshake), (250, NOTHING)], 1, ResourceModel::O1);
+    let asked = behind(&[(150, StationTells::Handshake), (250, NOTHING)], 1, ResourceModel::O1);
     assert_eq!(terms(asked), (832 + 768 + 400 + 80 + 240 + 640, 832));
     // 40 us of work for each 40 of the adapter's.
-    let busy = behind(&[(20, Tells::Progress), (20, NOTHING)], 1, ResourceModel::O1);
+    let busy = behind(&[(20, StationTells::Progress), (20, NOTHING)], 1, ResourceModel::O1);
     assert_eq!(table(busy).wait_time(&packets(1)).unwrap_err().reason, Reason::InterruptsTakeAll);
 }
 

@@ -8,7 +8,9 @@
 
 use laxity_qos::channel::{Carried, ChannelId};
 use laxity_qos::costs::LinkCosts;
-use laxity_qos::discipline::{EarlyPolicy, Order, Request as Item, Server, Share, Sharing, Tag};
+use laxity_qos::discipline::{
+    EarlyPolicy, ItemRequest as Item, Order, ServerParameters, Share, Sharing, Tag,
+};
 use laxity_qos::traffic::TrafficSpec;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
@@ -28,7 +30,11 @@ struct Sent {
 
 /// Sends all `arrivals`, which are in order. Panics if the link idles while an item waits.
 fn send(order: Order, sharing: &Sharing, arrivals: &Arrivals) -> Vec<Sent> {
-    let server = Server { speed: sharing.speed, frame: sharing.frame, ..Server::with(EarlyPolicy::CONSERVE) };
+    let server = ServerParameters {
+        speed: sharing.speed,
+        frame: sharing.frame,
+        ..ServerParameters::with(EarlyPolicy::CONSERVE)
+    };
     let mut queue = order.discipline(&server);
     let (mut sent, mut now) = (Vec::new(), Time::ZERO);
     let mut coming = arrivals.iter().enumerate().peekable();

@@ -1,6 +1,6 @@
 //! `laxity admit --fix`: the least changes with which every channel is admitted.
 
-use laxity_lab::fix::{self, Fix, Fixes, Progress, Turned};
+use laxity_lab::fix::{self, Fix, FixProgress, Fixes, Turned};
 use laxity_scenario::{Change, PointIndex, Scenario};
 use laxity_world::experiment::Experiment;
 use laxity_world::text::clean;
@@ -37,7 +37,7 @@ pub(super) fn fix(scenario: &Scenario, arguments: &Admit, terminal: &mut Termina
             }
         };
         let bar = Bar::new(&format!("{}: changes", clean(&scenario.name)));
-        let mut observe = |Progress { done, total }: Progress| bar.reach(done as u64, total as u64);
+        let mut observe = |FixProgress { done, total }: FixProgress| bar.reach(done as u64, total as u64);
         let fixes = fix::fix(scenario, point, arguments.threads, &mut observe);
         drop(bar);
         if fixes.lacking > 0 && fixes.fixes.is_empty() {

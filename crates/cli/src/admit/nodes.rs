@@ -1,7 +1,7 @@
 //! The answer of nodes with signalling: what they admit when it is asked for.
 
 use laxity_world::experiment::Experiment;
-use laxity_world::results::{Answer as Told, Run};
+use laxity_world::results::{NodeAnswer as Told, Run};
 use laxity_world::text::clean;
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! The table of an answer: a row for each channel that asks for a bound.
 
-use laxity_lab::answer::Row;
+use laxity_lab::answer::AnswerRow;
 use laxity_units::Span;
 use laxity_world::experiment::Experiment;
 use laxity_world::promise::Promises;
@@ -16,7 +16,7 @@ pub(super) fn table(experiment: &Experiment, promises: &Promises, view: &View<'_
     for (i, channel) in
         experiment.channels.iter().enumerate().filter(|(_, channel)| view.shows(&channel.name))
     {
-        let Some(row) = Row::of(experiment, promises, i) else { continue };
+        let Some(row) = AnswerRow::of(experiment, promises, i) else { continue };
         let time = |span: Option<Span>| span.map_or("-".into(), in_microseconds);
         let margin = match row.asked.zip(row.bound) {
             Some((asked, bound)) if asked < bound => format!("-{}", in_microseconds(bound - asked)),

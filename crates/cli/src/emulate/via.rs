@@ -13,13 +13,15 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use laxity_emulator::emulate::ReplayError;
-use laxity_emulator::log::{End, Header, Log, Recorded as Files, Recorder};
-use laxity_emulator::via::{Beside, Logging, Recorded, Replayed, Served, Setup, log, serve_beside};
-use laxity_engine::trace::Trace;
-use laxity_machine::place::Placement;
+use laxity_emulator::log::{End, Log, LogHeader, RecordedFiles as Files, Recorder};
+use laxity_emulator::via::{
+    Beside, Logging, RecordedOutput, ReplayedService, Served, Setup, log, serve_beside,
+};
+use laxity_engine::trace::TraceSink;
+use laxity_machine::place::ThreadPlacement;
 use laxity_machine::signal::StopOnSignal;
 use laxity_model::via::{Doorbells, Firmware, Step, Unit, ViaOutput};
-use laxity_report::output::{Draft, Error, Kind};
+use laxity_report::output::{Draft, FileKind, OutputError};
 use laxity_report::perfetto::{self, TraceFile};
 use laxity_scenario::{PointIndex, Scenario};
 use laxity_units::Span;
@@ -61,7 +63,7 @@ pub(super) fn emulate(
     };
     stop.while_it_may_end(|| {
         let length = RunLength::Time { total: time, warmup: Span::ZERO, cooldown: Span::ZERO };
-        let header = Header::new(scenario, &point, length, &arguments.file, files);
+        let header = LogHeader::new(scenario, &point, length, &arguments.file, files);
         let log = arguments.log.as_ref().map(|path| begin(path, scenario, &header)).transpose();
         let (logging, recorder) = match log {
             Ok(begun) => begun.unzip(),
@@ -112,8 +114,8 @@ fn plan<'a>(arguments: &'a Emulate, scenario: &Scenario) -> Result<Plan<'a>, Str
 
 /// Begins the log at `path`. It takes its name as soon as it has its header: a log that is cut off
 /// is of use, too.
-fn begin(path: &Path, scenario: &Scenario, header: &Header) -> Result<(Logging, Recorder), Error> {
-    let (draft, file) = Draft::begin(path, Kind::Log, &scenario.inputs())?;
+fn begin(path: &Path, scenario: &Scenario, header: &LogHeader) -> Result<(Logging, Recorder), OutputError> {
+    let (draft, file) = Draft::begin(path, FileKind::Log, &scenario.inputs())?;
     let begun = log(BufWriter::new(file), header).map_err(|why| draft.failed(why))?;
     draft.name().map(|()| begun)
 }
@@ -152,7 +154,7 @@ pub(crate) fn replay<R: Read + 'static>(
     log: Log<R>,
     experiment: &Experiment,
     terminal: &mut Terminal,
-) -> Result<(Run, Replayed), ReplayError> {
+) -> Result<(Run, ReplayedService), ReplayError> {
     let spec = experiment.via.as_ref().expect("the caller asked for that");
     let replayed =
         laxity_emulator::via::replay(log, setup_of(experiment, spec, false), Observed::all(experiment))?;
@@ -180,7 +182,7 @@ fn serve_for(
         Err(error) => return Err(terminal.unwritten(&error)),
     };
     let setup = setup_of(experiment, spec, draft.is_some());
-    let placement = Placement { core: experiment.emulation.core, fifo: None };
+    let placement = ThreadPlacement { core: experiment.emulation.core, fifo: None };
     let beside = Beside { log: logging, channels: Observed::all(experiment) };
     let service = match serve_beside(setup, directory, placement, beside) {
         Ok(service) => service,
@@ -345,16 +347,16 @@ fn fitness(served: &Served, terminal: &mut Terminal) {
 
 /// Activity of adapters, for Perfetto: a track for each unit, and one for the steps at each.
 fn write(
-    recorded: &[Recorded],
+    recorded: &[RecordedOutput],
     nodes: usize,
     draft: Draft,
     mut trace: TraceFile<BufWriter<File>>,
-) -> Result<(), Error> {
+) -> Result<(), OutputError> {
     let mut track = |name: &str, node: usize| trace.track(&format!("{name}@{node}"));
     let tracks: Vec<_> = (0..nodes)
         .map(|node| (Unit::ALL.map(|unit| track(unit.resource(), node)), track("steps", node)))
         .collect();
-    for Recorded { node, at, output } in recorded {
+    for RecordedOutput { node, at, output } in recorded {
         let (units, steps) = &tracks[*node as usize];
         match output {
             ViaOutput::Worked(unit, what, message, since) => {

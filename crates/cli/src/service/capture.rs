@@ -9,7 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 use etherparse::PacketBuilder;
 use laxity_engine::{FrameCapture, LinkType};
 use laxity_report::capture::PORT;
-use laxity_report::output::{self, Kind};
+use laxity_report::output::{self, FileKind};
 use laxity_service::Passed;
 use laxity_units::Bytes;
 use laxity_world::text::clean_lines;
@@ -23,7 +23,7 @@ const SNAP: Bytes = Bytes::new(9216);
 const HOPS: u8 = 64;
 
 pub(crate) fn capture(options: &Capture, terminal: &mut Terminal) -> Exit {
-    if let Err(error) = output::check(&options.out, Kind::Capture, std::slice::from_ref(&options.log)) {
+    if let Err(error) = output::check(&options.out, FileKind::Capture, std::slice::from_ref(&options.log)) {
         return terminal.unwritten(&error);
     }
     let (mut frames, mut links, mut count) = (Vec::new(), BTreeSet::new(), 0_u64);
@@ -49,9 +49,9 @@ pub(crate) fn capture(options: &Capture, terminal: &mut Terminal) -> Exit {
         capture.frame(interfaces[&peer], at, &frame, None);
     }
     let written =
-        capture.finish().map_err(|error| output::Error::Failed { path: options.out.clone(), error });
+        capture.finish().map_err(|error| output::OutputError::Failed { path: options.out.clone(), error });
     match written.and_then(|bytes| {
-        output::write(&options.out, Kind::Capture, std::slice::from_ref(&options.log), &bytes)
+        output::write(&options.out, FileKind::Capture, std::slice::from_ref(&options.log), &bytes)
     }) {
         Ok(()) => {
             terminal.note(&format!("{count} frames in {}", replayed.end));

@@ -6,8 +6,8 @@ use std::path::Path;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use laxity_client::{Client, NodeStatus};
 use laxity_scenario::files::{Disk, read_text};
-use laxity_service::compare::{Measured, Verdict, compare};
-use laxity_service::network::Network;
+use laxity_service::compare::{ComparedVerdict, Measured, compare};
+use laxity_service::network::NodeNetwork;
 use laxity_service::predict::{Predicted, predict};
 use laxity_world::text::{clean, clean_lines};
 
@@ -17,11 +17,11 @@ use crate::terminal::Terminal;
 
 /// Whether the file at `path` is a network of node files.
 pub(crate) fn is_network(path: &Path) -> bool {
-    read_text(&Disk, path, "a network").is_ok_and(|source| Network::is_one(source.text()))
+    read_text(&Disk, path, "a network").is_ok_and(|source| NodeNetwork::is_one(source.text()))
 }
 
-fn predicted(path: &Path, terminal: &Terminal) -> Option<(Network, Vec<Predicted>)> {
-    let both = Network::read(path).and_then(|network| Ok((predict(&network)?, network)));
+fn predicted(path: &Path, terminal: &Terminal) -> Option<(NodeNetwork, Vec<Predicted>)> {
+    let both = NodeNetwork::read(path).and_then(|network| Ok((predict(&network)?, network)));
     match both {
         Ok((predicted, network)) => Some((network, predicted)),
         Err(why) => {
@@ -104,7 +104,7 @@ pub(crate) fn compare_with(options: &Compare, terminal: &mut Terminal) -> Exit {
 }
 
 /// The states of the nodes: from the files, or from the daemons at the sockets of the node files.
-fn states(network: &Network, options: &Compare) -> Result<Vec<NodeStatus>, String> {
+fn states(network: &NodeNetwork, options: &Compare) -> Result<Vec<NodeStatus>, String> {
     if !options.status.is_empty() {
         let read = |path: &std::path::PathBuf| {
             let of = |why: String| format!("{}: {why}", path.display());
@@ -120,23 +120,23 @@ fn states(network: &Network, options: &Compare) -> Result<Vec<NodeStatus>, Strin
     network.nodes.iter().map(ask).collect()
 }
 
-fn words(verdict: &Verdict) -> (String, Exit) {
+fn words(verdict: &ComparedVerdict) -> (String, Exit) {
     match verdict {
-        Verdict::Within => ("within the bound".to_owned(), Exit::Holds),
-        Verdict::Stopped(stops) => {
+        ComparedVerdict::Within => ("within the bound".to_owned(), Exit::Holds),
+        ComparedVerdict::Stopped(stops) => {
             let stop = |(node, stop): &(String, laxity_units::Span)| format!("{} {stop}", clean(node));
             let stops: Vec<String> = stops.iter().map(stop).collect();
             (format!("late by stops of the platform: {}", stops.join(", ")), Exit::Holds)
         }
-        Verdict::Bug => ("BUG: no stop explains it".to_owned(), Exit::Fails),
-        Verdict::Refused => ("refused".to_owned(), Exit::Holds),
-        Verdict::Another(contract) => {
+        ComparedVerdict::Bug => ("BUG: no stop explains it".to_owned(), Exit::Fails),
+        ComparedVerdict::Refused => ("refused".to_owned(), Exit::Holds),
+        ComparedVerdict::Another(contract) => {
             let [interval, deadline] = [contract.interval_ns, contract.deadline_ns].map(super::span);
             let (size, burst) = (contract.max_message, contract.burst);
             let asked = format!("{size} B, {burst} at once, each {interval}, deadline {deadline}");
             (format!("another contract was asked for: {asked}"), Exit::NotJudged)
         }
-        Verdict::Unmeasured => ("not measured".to_owned(), Exit::NotJudged),
+        ComparedVerdict::Unmeasured => ("not measured".to_owned(), Exit::NotJudged),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use laxity_client::protocol::Share;
+use laxity_client::protocol::QuotaShare;
 use laxity_client::{ChannelName, Contract, Direction, Error, NodeStatus, Row};
 use laxity_units::Span;
 use laxity_world::text::clean;
@@ -170,7 +170,7 @@ fn table(status: &NodeStatus) -> String {
 }
 
 /// The reservations of an owner, with its limits.
-fn quota(share: &Share) -> String {
+fn quota(share: &QuotaShare) -> String {
     let units = ["channels", "B/s", "buffers", "ppm of a processor"];
     let each = share.used.iter().zip(&share.limit).zip(units).map(|((used, limit), unit)| match limit {
         Some(limit) => format!("{used} of {limit} {unit}"),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use laxity_engine::trace::{Arguments, Flow, Trace, Track};
+use laxity_engine::trace::{Arguments, TraceFlow, TraceSink, Track};
 use laxity_units::Time;
 
 /// From the first time, which is within, to the second, which is not.
@@ -37,7 +37,7 @@ pub(crate) struct Windowed<T> {
     met: bool,
 }
 
-impl<T: Trace> Windowed<T> {
+impl<T: TraceSink> Windowed<T> {
     pub(crate) fn new(sink: T, window: Window) -> Self {
         Self { sink, window, before: BTreeMap::new(), met: false }
     }
@@ -56,7 +56,7 @@ impl<T: Trace> Windowed<T> {
     }
 }
 
-impl<T: Trace> Trace for Windowed<T> {
+impl<T: TraceSink> TraceSink for Windowed<T> {
     fn is_kept(&self) -> bool {
         self.sink.is_kept()
     }
@@ -91,7 +91,7 @@ impl<T: Trace> Trace for Windowed<T> {
         }
     }
 
-    fn flow(&mut self, track: Track, at: Time, id: u64, flow: Flow) {
+    fn flow(&mut self, track: Track, at: Time, id: u64, flow: TraceFlow) {
         if self.window.holds(at) {
             self.sink.flow(track, at, id, flow);
         }
@@ -110,7 +110,7 @@ mod tests {
     #[derive(Default)]
     struct Said(Vec<String>);
 
-    impl Trace for Said {
+    impl TraceSink for Said {
         fn track(&mut self, name: &str) -> Track {
             Track::new(name.len() as u32)
         }
@@ -127,7 +127,7 @@ mod tests {
             self.0.push(format!("{value} at {}", at.as_ps()));
         }
 
-        fn flow(&mut self, _: Track, at: Time, id: u64, _: Flow) {
+        fn flow(&mut self, _: Track, at: Time, id: u64, _: TraceFlow) {
             self.0.push(format!("flow {id} {}", at.as_ps()));
         }
     }
@@ -149,7 +149,7 @@ mod tests {
         }
         for time in [9, 10, 19, 20] {
             trace.instant(track, "mark", at(time), &[]);
-            trace.flow(track, at(time), time, Flow::Passes);
+            trace.flow(track, at(time), time, TraceFlow::Passes);
         }
         let (said, met) = trace.finish();
         let expected = [

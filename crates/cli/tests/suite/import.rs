@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use laxity_lab::import::{Input, import};
+use laxity_lab::import::{ImportInput, import};
 
 use crate::common::{Here, err, out};
 
@@ -167,9 +167,9 @@ fn errors_have_a_place() {
 fn damaged_files_are_errors_or_valid() {
     let (mut valid, mut wrong) = (0, 0);
     for (_, files) in EXAMPLES {
-        let inputs: Vec<Input> = files
+        let inputs: Vec<ImportInput> = files
             .iter()
-            .map(|file| Input {
+            .map(|file| ImportInput {
                 name: (*file).into(),
                 text: fs::read_to_string(format!("{INPUTS}/{file}")).unwrap(),
             })

@@ -247,11 +247,11 @@ fn strangers_reach_no_channel() {
     let mut channel = client.open("film", film()).unwrap();
     // Programs that do not follow the protocol.
     for garbage in [&b"x"[..], &[0xff; 4000], &[]] {
-        let socket = laxity_client::socket::Socket::connect(&net.socket("b")).unwrap();
+        let socket = laxity_client::socket::ProgramSocket::connect(&net.socket("b")).unwrap();
         socket.send(garbage, &[]).unwrap();
     }
     let silent: Vec<_> =
-        (0..50).map(|_| laxity_client::socket::Socket::connect(&net.socket("b")).unwrap()).collect();
+        (0..50).map(|_| laxity_client::socket::ProgramSocket::connect(&net.socket("b")).unwrap()).collect();
     for number in 0..20 {
         channel.send(&text(number, 500)).unwrap();
     }

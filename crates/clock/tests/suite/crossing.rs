@@ -1,7 +1,7 @@
 //! Messages over hops with clocks that drift: no way of regulation exceeds its bound, and the terms
 //! are needed.
 
-use laxity_clock::{Crossing, Drift, Hop, NodeClock, Quality, Shift, Tolerance};
+use laxity_clock::{Crossing, CrossingHop, Drift, NodeClock, Quality, Shift, Tolerance};
 use laxity_engine::{Seed, Stream};
 use laxity_units::{Span, Time};
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 const MESSAGES: u64 = 400;
 
 struct Route {
-    hops: Vec<Hop>,
+    hops: Vec<CrossingHop>,
     /// The oscillators of all nodes, the destination's not.
     own: Vec<NodeClock>,
     /// The synchronised clocks of all nodes.
@@ -102,10 +102,14 @@ fn route(seed: u64, hops: usize, ppm: i64, error: Span, last_moment: bool) -> Ro
     };
     let grain = Span::from_ns(stream.below(2000) + 1);
     let span = |stream: &mut Stream, us: u64| Span::from_us(stream.below(us));
-    let hops: Vec<Hop> = (0..hops)
+    let hops: Vec<CrossingHop> = (0..hops)
         .map(|_| {
             let least_transit = span(stream, 50);
-            Hop { delay: span(stream, 40_000), least_transit, most_transit: least_transit + span(stream, 50) }
+            CrossingHop {
+                delay: span(stream, 40_000),
+                least_transit,
+                most_transit: least_transit + span(stream, 50),
+            }
         })
         .collect();
     let own = (0..hops.len()).map(|_| {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use laxity_clock::{
-    Counts, Drift, Known, Message, NodeClock, Outcome, Policy, Responder, Shift, Synchroniser, Tolerance,
+    ClockMessage, Drift, Known, NodeClock, Responder, Shift, Synchroniser, SynchroniserCounts,
+    SynchroniserOutcome, SynchroniserPolicy, Tolerance,
 };
 use laxity_engine::{Seed, Stream};
 use laxity_units::{Span, Time};
@@ -20,7 +21,7 @@ pub(crate) enum Load {
 #[derive(Debug, Clone)]
 pub(crate) struct Setting {
     pub(crate) known: Known,
-    pub(crate) policy: Policy,
+    pub(crate) policy: SynchroniserPolicy,
     pub(crate) load: Load,
     pub(crate) loss: f64,
     pub(crate) duplicates: f64,
@@ -41,12 +42,12 @@ pub(crate) struct Reached {
     /// Requests without success in a row, after the first success.
     pub(crate) failures: u64,
     pub(crate) checks: u64,
-    pub(crate) counts: Counts,
+    pub(crate) counts: SynchroniserCounts,
 }
 
 enum Event {
-    ToReference(Message),
-    ToNode(Message),
+    ToReference(ClockMessage),
+    ToNode(ClockMessage),
     Answer,
     Check,
 }
@@ -132,7 +133,7 @@ pub(crate) fn run(setting: &Setting, seed: u64) -> Result<Reached, String> {
         match event.1 {
             None => {
                 synchroniser.handle_timeout(local);
-                if let Some(message @ Message::Request { number }) = synchroniser.poll_transmit(local) {
+                if let Some(message @ ClockMessage::Request { number }) = synchroniser.poll_transmit(local) {
                     begun.insert(number, now);
                     for at in send(&mut delays, known.least_request) {
                         after(&mut events, at, Event::ToReference(message));
@@ -153,7 +154,9 @@ pub(crate) fn run(setting: &Setting, seed: u64) -> Result<Reached, String> {
             }
             Some(Event::ToNode(message)) => {
                 let outcome = synchroniser.handle(local, message);
-                if let (Outcome::Adopted { error, .. }, Message::Reply { number, .. }) = (outcome, message) {
+                if let (SynchroniserOutcome::Adopted { error, .. }, ClockMessage::Reply { number, .. }) =
+                    (outcome, message)
+                {
                     guaranteed_from = Some(begun[&number]);
                     successful = synchroniser.counts().requests;
                     if error > setting.policy.accept {

@@ -2,7 +2,9 @@
 //! do.
 
 use crate::simulation::{Load, Reached, Setting, run};
-use laxity_clock::{Drift, Known, Message, Outcome, Policy, Shift, Synchroniser, Tolerance};
+use laxity_clock::{
+    ClockMessage, Drift, Known, Shift, Synchroniser, SynchroniserOutcome, SynchroniserPolicy, Tolerance,
+};
 use laxity_units::{Span, Time};
 use proptest::prelude::*;
 
@@ -23,7 +25,7 @@ fn stated_load() -> Setting {
         least_request: least,
         least_reply: least,
     };
-    let policy = Policy {
+    let policy = SynchroniserPolicy {
         accept: Span::from_us(200),
         period: Span::from_secs(1),
         retry: Span::from_ms(20),
@@ -60,7 +62,7 @@ fn setting() -> impl Strategy<Value = Setting> {
         let mean = Span::from_us(net.2);
         Setting {
             known,
-            policy: Policy {
+            policy: SynchroniserPolicy {
                 accept: Span::from_us(policy.0),
                 period: Span::from_ms(policy.1),
                 retry: Span::from_ms(policy.2),
@@ -126,14 +128,16 @@ fn the_error_under_the_stated_load() {
     assert_eq!((greatest(|run| run.error), greatest(|run| run.stated), us(promised)), (250, 599, 753));
 }
 
-fn exchange(node: &mut Synchroniser, own: [Time; 2], reference: Time) -> Outcome {
+fn exchange(node: &mut Synchroniser, own: [Time; 2], reference: Time) -> SynchroniserOutcome {
     node.handle_timeout(own[0]);
-    let Some(Message::Request { number }) = node.poll_transmit(own[0]) else { panic!("a request is due") };
-    node.handle(own[1], Message::Reply { number, received: reference, answered: reference })
+    let Some(ClockMessage::Request { number }) = node.poll_transmit(own[0]) else {
+        panic!("a request is due")
+    };
+    node.handle(own[1], ClockMessage::Reply { number, received: reference, answered: reference })
 }
 
 /// Perfect rates, grains of 1 ps, least ways of zero.
-fn ideal() -> (Known, Policy) {
+fn ideal() -> (Known, SynchroniserPolicy) {
     let (none, ps) = (Tolerance::NONE, Span::from_ps(1));
     let known = Known {
         own: none,
@@ -143,7 +147,7 @@ fn ideal() -> (Known, Policy) {
         least_request: Span::ZERO,
         least_reply: Span::ZERO,
     };
-    let policy = Policy {
+    let policy = SynchroniserPolicy {
         accept: Span::from_us(100),
         period: Span::from_secs(1),
         retry: Span::from_ms(10),
@@ -160,7 +164,10 @@ fn the_bound_is_reached() {
     let (known, policy) = ideal();
     let at = |us: u64| Time::ZERO + Span::from_us(us);
     let mut node = Synchroniser::new(known, policy, at(0), 0);
-    assert!(matches!(exchange(&mut node, [at(0), at(100)], at(5100)), Outcome::Adopted { step: None, .. }));
+    assert!(matches!(
+        exchange(&mut node, [at(0), at(100)], at(5100)),
+        SynchroniserOutcome::Adopted { step: None, .. }
+    ));
     // The reference shows what it showed when it answered: the reply took no time.
     let shown = node.show(at(100)).unwrap();
     assert_eq!(Shift::between(at(5100), shown.time).size(), Span::from_us(50) + Span::from_ps(1));
@@ -180,7 +187,7 @@ fn corrections_are_amortised() {
     // A step back of 60 us of the reference: shown is 11 s, the estimate 60 us less.
     let outcome = exchange(&mut node, [at(1_000_000), at(1_000_000)], at(10_999_940));
     assert!(
-        matches!(outcome, Outcome::Adopted { step: Some(Shift::Backward(by)), .. } if by == Span::from_us(60))
+        matches!(outcome, SynchroniserOutcome::Adopted { step: Some(Shift::Backward(by)), .. } if by == Span::from_us(60))
     );
     let shown = |node: &mut Synchroniser, us: u64| {
         let shown = node.show(at(us)).unwrap();
@@ -205,30 +212,30 @@ fn replies_that_are_late_long_forged_or_impossible_are_not_adopted() {
     let (known, policy) = ideal();
     let at = |us: u64| Time::ZERO + Span::from_us(us);
     let mut node = Synchroniser::new(known, policy, at(0), 5);
-    let reply = |number, received, answered| Message::Reply {
+    let reply = |number, received, answered| ClockMessage::Reply {
         number,
         received: at(received),
         answered: at(answered),
     };
-    assert_eq!(node.handle(at(0), reply(5, 0, 0)), Outcome::Ignored, "no request yet");
-    assert_eq!(node.poll_transmit(at(0)), Some(Message::Request { number: 5 }));
+    assert_eq!(node.handle(at(0), reply(5, 0, 0)), SynchroniserOutcome::Ignored, "no request yet");
+    assert_eq!(node.poll_transmit(at(0)), Some(ClockMessage::Request { number: 5 }));
     assert_eq!(node.poll_transmit(at(1)), None, "one at a time");
-    assert_eq!(node.handle(at(1), reply(6, 0, 0)), Outcome::Ignored);
-    assert_eq!(node.handle(at(1), Message::Request { number: 5 }), Outcome::Ignored);
+    assert_eq!(node.handle(at(1), reply(6, 0, 0)), SynchroniserOutcome::Ignored);
+    assert_eq!(node.handle(at(1), ClockMessage::Request { number: 5 }), SynchroniserOutcome::Ignored);
     // 201 us make an error of more than 100; the next request waits for its time.
     assert!(
-        matches!(node.handle(at(201), reply(5, 40, 40)), Outcome::TooLong(error) if error > Span::from_us(100))
+        matches!(node.handle(at(201), reply(5, 40, 40)), SynchroniserOutcome::TooLong(error) if error > Span::from_us(100))
     );
-    assert_eq!(node.handle(at(202), reply(5, 40, 40)), Outcome::Ignored, "answered");
+    assert_eq!(node.handle(at(202), reply(5, 40, 40)), SynchroniserOutcome::Ignored, "answered");
     assert_eq!((node.poll_timeout(), node.show(at(202))), (Some(at(10_000)), None));
     assert!(node.poll_transmit(at(10_000)).is_some());
     // The reference claims to have held the request for longer than the round trip took.
-    assert_eq!(node.handle(at(10_050), reply(6, 0, 60)), Outcome::Contradictory);
+    assert_eq!(node.handle(at(10_050), reply(6, 0, 60)), SynchroniserOutcome::Contradictory);
     assert!(node.poll_transmit(at(20_000)).is_some());
     node.handle_timeout(at(29_999));
     assert_eq!(node.counts().unanswered, 0);
     node.handle_timeout(at(30_000));
-    assert_eq!(node.handle(at(30_000), reply(7, 0, 0)), Outcome::Ignored, "too late");
+    assert_eq!(node.handle(at(30_000), reply(7, 0, 0)), SynchroniserOutcome::Ignored, "too late");
     let counts = node.counts();
     assert_eq!((counts.requests, counts.unanswered, counts.ignored), (3, 1, 5));
     assert_eq!((counts.contradictory, counts.too_long, counts.adopted), (1, 1, 0));
@@ -257,14 +264,17 @@ fn a_step_back_of_the_own_clock_is_noticed() {
 #[test]
 fn a_steady_error_needs_corrections_that_are_finished() {
     let (known, policy) = ideal();
-    let steady = |known: &Known, policy: Policy| Synchroniser::steady_error(known, &policy, 3);
+    let steady = |known: &Known, policy: SynchroniserPolicy| Synchroniser::steady_error(known, &policy, 3);
     assert_eq!(steady(&known, policy), Some(Span::from_us(300) + Span::from_ps(1)));
-    assert_eq!(steady(&known, Policy { period: Span::from_ms(200), ..policy }), None);
-    assert!(steady(&known, Policy { period: Span::from_ms(201), ..policy }).is_some());
+    assert_eq!(steady(&known, SynchroniserPolicy { period: Span::from_ms(200), ..policy }), None);
+    assert!(steady(&known, SynchroniserPolicy { period: Span::from_ms(201), ..policy }).is_some());
     // With a drift of 1000 ppm the interval ages as fast as the correction is made.
     let drifting = Known { reference: ppm(1000), ..known };
-    assert_eq!(steady(&drifting, Policy { period: Span::from_secs(1), accept: Span::ZERO, ..policy }), None);
-    let fast = Policy { slew: ppm(100_000), ..policy };
+    assert_eq!(
+        steady(&drifting, SynchroniserPolicy { period: Span::from_secs(1), accept: Span::ZERO, ..policy }),
+        None
+    );
+    let fast = SynchroniserPolicy { slew: ppm(100_000), ..policy };
     // 100 us, then 0.001 (1 s + 4 · 10 ms + 5 ps and the grain), twice 100 us more.
     assert_eq!(steady(&drifting, fast), Some(Span::from_us(1340) + Span::from_ps(2)));
 }

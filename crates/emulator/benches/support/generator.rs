@@ -17,10 +17,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use laxity_engine::{Lateness, Ticks};
 use laxity_machine::ip::Ip;
-use laxity_machine::namespace::{Namespace, Owner};
-use laxity_machine::place::{Placed, Placement, spawn_on};
+use laxity_machine::namespace::{Namespace, RunOwner};
+use laxity_machine::place::{PlacedThread, ThreadPlacement, spawn_on};
 use laxity_machine::tap::{Tap, TapSetup};
-use laxity_machine::{Mac, Refused};
+use laxity_machine::{Mac, RefusedBySystem};
 use laxity_units::Span;
 
 /// Addresses of the generator and of its destination, in both layers.
@@ -40,7 +40,7 @@ pub(crate) struct Site {
 
 impl Site {
     /// Creates both, with the addresses of this module, with or without offloads.
-    pub(crate) fn new(owner: &Owner, offloads: bool) -> Result<Self, Refused> {
+    pub(crate) fn new(owner: &RunOwner, offloads: bool) -> Result<Self, RefusedBySystem> {
         let namespace = owner.namespace(&format!("lx-bench-{}-{offloads}", std::process::id()))?;
         let setup =
             TapSetup { name: "tap0".into(), mac: HERE.0, mtu: 1500, ipv6: false, queues: 1, offloads };
@@ -94,7 +94,7 @@ impl Generator {
     }
 
     /// Sends at the maximum rate for `time`, on its own thread at `placement`.
-    pub(crate) fn flood(self, placement: Placement, time: Span) -> Placed<(Self, Seen)> {
+    pub(crate) fn flood(self, placement: ThreadPlacement, time: Span) -> PlacedThread<(Self, Seen)> {
         spawn_on(placement, "generate", move || {
             let seen = self.run(time);
             (self, seen)
@@ -189,7 +189,7 @@ impl Generator {
 /// Thread that handles the frames of a TAP device until it is stopped.
 pub(crate) struct Handler {
     stop: Arc<AtomicBool>,
-    thread: Placed<u64>,
+    thread: PlacedThread<u64>,
 }
 
 impl Handler {
@@ -197,7 +197,7 @@ impl Handler {
     /// back if that returns true.
     pub(crate) fn start(
         tap: Arc<Tap>,
-        placement: Placement,
+        placement: ThreadPlacement,
         mut handle: impl FnMut(&mut [u8]) -> bool + Send + 'static,
     ) -> Self {
         let stop = Arc::new(AtomicBool::new(false));

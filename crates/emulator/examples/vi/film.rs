@@ -1,6 +1,6 @@
-use laxity_vi::{Address, Bandwidth, Descriptor, Error, Nic, ViAttributes};
+use laxity_vi::{Address, Bandwidth, Descriptor, ViError, Nic, ViAttributes};
 
-fn main() -> Result<(), Error> {
+fn main() -> Result<(), ViError> {
     let nic = Nic::open(std::env::var("ADAPTER").expect("ADAPTER names the socket of one"))?;
     let tag = nic.create_tag()?;
     let memory = nic.register(4096, tag, Default::default())?;

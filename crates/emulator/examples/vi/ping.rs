@@ -1,6 +1,6 @@
 use std::time::Instant;
 
-use laxity_vi::{Address, Descriptor, Error, Nic, Region, Vi, ViAttributes};
+use laxity_vi::{Address, Descriptor, ViError, Nic, Region, Vi, ViAttributes};
 
 /// Bytes of a message; and the values of Nagar et al. for SVIA, PVIA and QoSVIA in microseconds:
 /// Table 1's one-way latency, and Table 2's with bulks. Its row for 16 KiB has two values for three
@@ -26,7 +26,7 @@ fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
 }
 
 /// Sends `count` messages, or receives as many and posts buffers for the next before it continues.
-fn turn(vi: &mut Vi, memory: &Region, size: usize, count: usize, sends: bool) -> Result<(), Error> {
+fn turn(vi: &mut Vi, memory: &Region, size: usize, count: usize, sends: bool) -> Result<(), ViError> {
     let (message, room) = ([memory.segment(0..size)], [memory.segment(1 << 14..1 << 15)]);
     if sends {
         vi.post_sends(&vec![Descriptor::send(&message); count])?;
@@ -44,7 +44,7 @@ fn turn(vi: &mut Vi, memory: &Region, size: usize, count: usize, sends: bool) ->
 }
 
 #[allow(clippy::disallowed_methods, reason = "a program measures its own time")]
-fn main() -> Result<(), Error> {
+fn main() -> Result<(), ViError> {
     let nic = Nic::open(std::env::var("ADAPTER").expect("ADAPTER names the socket of one"))?;
     let tag = nic.create_tag()?;
     let memory = nic.register(1 << 15, tag, Default::default())?;

@@ -1,9 +1,9 @@
 // Receives the messages of `film` at an adapter, at the discriminators 1 and 2. It ends when both
 // have ended, and prints the number of messages.
 
-use laxity_vi::{DEPTH, Descriptor, Error, Nic, ViAttributes};
+use laxity_vi::{DEPTH, Descriptor, ViError, Nic, ViAttributes};
 
-fn main() -> Result<(), Error> {
+fn main() -> Result<(), ViError> {
     let nic = Nic::open(std::env::var("ADAPTER").expect("ADAPTER names the socket of one"))?;
     let tag = nic.create_tag()?;
     let memory = nic.register(1 << 16, tag, Default::default())?;

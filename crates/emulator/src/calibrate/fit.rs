@@ -15,21 +15,21 @@ pub struct Point {
 
 /// Line through points, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Line {
+pub struct FittedLine {
     /// Cost of a packet of no bytes, at least 0.
     pub fixed: f64,
     /// Cost per byte, at least 0; 0 if the effect of size is smaller than the noise.
     pub per_byte: f64,
 }
 
-impl Line {
+impl FittedLine {
     /// Line with the median of the slopes between any two points as its slope: unlike a
     /// least-squares line, it tolerates one size at which the platform was busy.
     ///
     /// If the line would rise by less than half of the variation at one size, the largest median is
     /// the cost for every size: such a slope would be noise, and too small a cost is the worse
     /// error.
-    pub fn through(points: &[Point]) -> Line {
+    pub fn through(points: &[Point]) -> FittedLine {
         let pairs = points.iter().enumerate().flat_map(|(i, a)| points[i + 1..].iter().map(move |b| (a, b)));
         let slopes = pairs
             .filter(|(a, b)| a.size != b.size)
@@ -39,13 +39,13 @@ impl Line {
         let range = sizes().fold(0.0, f64::max) - sizes().fold(f64::INFINITY, f64::min);
         let spread = median(points.iter().map(|point| point.high - point.low).collect()).unwrap_or(0.0);
         if per_byte * range <= spread / 2.0 {
-            return Line {
+            return FittedLine {
                 fixed: points.iter().map(|point| point.median).fold(0.0, f64::max),
                 per_byte: 0.0,
             };
         }
         let rest = points.iter().map(|point| point.median - per_byte * point.size as f64);
-        Line { fixed: median(rest.collect()).unwrap_or(0.0).max(0.0), per_byte }
+        FittedLine { fixed: median(rest.collect()).unwrap_or(0.0).max(0.0), per_byte }
     }
 
     /// Cost at `size`.
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn a_line_is_found_in_spite_of_one_busy_moment() {
         let costs = [(64, 312.8), (512, 402.4), (1024, 504.8), (2048, 2000.0), (4096, 1119.2)];
-        let line = Line::through(&points(&costs, 20.0));
+        let line = FittedLine::through(&points(&costs, 20.0));
         assert!((line.per_byte - 0.2).abs() < 0.01 && (line.fixed - 300.0).abs() < 15.0, "{line:?}");
         assert!((line.residual(&points(&costs, 20.0)) - 1290.4).abs() < 30.0);
         assert!((line.at(4096) - 1119.2).abs() < 30.0);
@@ -95,16 +95,19 @@ mod tests {
     #[test]
     fn chance_is_no_cost_per_byte() {
         let costs = [(64, 100.0), (1024, 104.0), (4096, 103.0)];
-        assert_eq!(Line::through(&points(&costs, 30.0)), Line { fixed: 104.0, per_byte: 0.0 });
-        assert_eq!(Line::through(&points(&costs[..1], 0.0)), Line { fixed: 100.0, per_byte: 0.0 });
+        assert_eq!(FittedLine::through(&points(&costs, 30.0)), FittedLine { fixed: 104.0, per_byte: 0.0 });
+        assert_eq!(
+            FittedLine::through(&points(&costs[..1], 0.0)),
+            FittedLine { fixed: 100.0, per_byte: 0.0 }
+        );
         // Nor does a falling cost have a slope.
         let falling = [(64, 100.0), (1024, 80.0), (4096, 20.0)];
-        assert_eq!(Line::through(&points(&falling, 1.0)).per_byte, 0.0);
+        assert_eq!(FittedLine::through(&points(&falling, 1.0)).per_byte, 0.0);
     }
 
     #[test]
     fn nothing_costs_less_than_nothing() {
-        let line = Line::through(&points(&[(1000, 50.0), (2000, 150.0), (4000, 350.0)], 1.0));
+        let line = FittedLine::through(&points(&[(1000, 50.0), (2000, 150.0), (4000, 350.0)], 1.0));
         assert_eq!((line.fixed, line.per_byte), (0.0, 0.1));
     }
 }

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use laxity_engine::Ticks;
-use laxity_machine::Refused;
-use laxity_machine::place::{Placement, spawn_on};
+use laxity_machine::RefusedBySystem;
+use laxity_machine::place::{ThreadPlacement, spawn_on};
 use laxity_machine::ring::ring;
-use laxity_machine::signal::Interrupt;
+use laxity_machine::signal::InterruptLine;
 use laxity_qos::channel::{
     Block, ChannelConfig, ChannelId, Config, CoreId, LinkConfig, LinkParadigm, Order, Oversize, Packet,
     Preemption, Processing, Role, Slots, Step, Subsystem, Work,
@@ -18,7 +18,7 @@ use laxity_qos::discipline::EarlyPolicy;
 use laxity_units::{Bytes, Time};
 use laxity_world::experiment::Transfer;
 
-use super::{ADAPTER_START, INTERRUPT_LATENCY, Measured, median};
+use super::{ADAPTER_START, INTERRUPT_LATENCY, MeasuredCost, median};
 use crate::host::Workshop;
 
 /// Batches per measurement and round.
@@ -33,7 +33,7 @@ pub(super) fn all(
     sizes: &[u64],
     here: Option<usize>,
     other: Option<usize>,
-) -> Result<Vec<Measured>, Refused> {
+) -> Result<Vec<MeasuredCost>, RefusedBySystem> {
     let [mut first, mut further, mut link, mut hand_over] = [const { Sizes::new() }; 4];
     let [mut receive, mut complete, mut cache, mut send] = [const { Sizes::new() }; 4];
     for size in sizes {
@@ -50,7 +50,7 @@ pub(super) fn all(
     }
     let [interrupt, latency] = interrupt(ticks, other)?;
     let copied = "scheduling a handler, copying and summing up a packet, its bookkeeping";
-    let measured = |name, sizes, method: &str| Measured::at_sizes(name, sizes, method);
+    let measured = |name, sizes, method: &str| MeasuredCost::at_sizes(name, sizes, method);
     Ok(vec![
         switch(ticks, here)?,
         measured(
@@ -78,7 +78,7 @@ pub(super) fn all(
 
 type Sizes = Vec<(u64, Vec<f64>)>;
 
-pub(super) fn parts(ticks: Ticks, sizes: &[u64]) -> Vec<Measured> {
+pub(super) fn parts(ticks: Ticks, sizes: &[u64]) -> Vec<MeasuredCost> {
     const TIMES: u64 = 32;
     let over = |work: &mut dyn FnMut(&mut Workshop)| -> Sizes {
         let at = |size: &u64| {
@@ -90,8 +90,8 @@ pub(super) fn parts(ticks: Ticks, sizes: &[u64]) -> Vec<Measured> {
         sizes.iter().map(at).collect()
     };
     vec![
-        Measured::at_sizes("copy", over(&mut Workshop::copy_next), "copying a packet"),
-        Measured::at_sizes("checksum", over(&mut Workshop::sum_up), "summing up a packet"),
+        MeasuredCost::at_sizes("copy", over(&mut Workshop::copy_next), "copying a packet"),
+        MeasuredCost::at_sizes("checksum", over(&mut Workshop::sum_up), "summing up a packet"),
     ]
 }
 
@@ -270,14 +270,14 @@ fn cache_misses(ticks: Ticks, packet: Bytes) -> Vec<f64> {
 }
 
 /// Two threads on one processor that alternately wake each other and sleep.
-fn switch(ticks: Ticks, here: Option<usize>) -> Result<Measured, Refused> {
+fn switch(ticks: Ticks, here: Option<usize>) -> Result<MeasuredCost, RefusedBySystem> {
     const TURNS: u64 = 50;
     let main = thread::current();
     let over = Arc::new(AtomicBool::new(false));
     let turn = Arc::new(AtomicBool::new(false));
     let (theirs, ended) = (turn.clone(), over.clone());
     let (send, receive) = std::sync::mpsc::channel();
-    let partner = spawn_on(Placement { core: here, fifo: None }, "calibrate", move || {
+    let partner = spawn_on(ThreadPlacement { core: here, fifo: None }, "calibrate", move || {
         let _ = send.send(thread::current());
         while !ended.load(Ordering::Acquire) {
             if theirs.swap(false, Ordering::AcqRel) {
@@ -299,33 +299,39 @@ fn switch(ticks: Ticks, here: Option<usize>) -> Result<Measured, Refused> {
     over.store(true, Ordering::Release);
     other.unpark();
     partner.join().expect("the other thread ends");
-    Ok(Measured::of(
+    Ok(MeasuredCost::of(
         "context_switch",
         values,
         "two threads on one processor that wake each other by a futex, half a turn",
     ))
 }
 
-fn creation(ticks: Ticks, here: Option<usize>) -> Result<Measured, Refused> {
-    spawn_on(Placement { core: here, fifo: None }, "calibrate", || ())?.join().expect("nothing can go wrong");
+fn creation(ticks: Ticks, here: Option<usize>) -> Result<MeasuredCost, RefusedBySystem> {
+    spawn_on(ThreadPlacement { core: here, fifo: None }, "calibrate", || ())?
+        .join()
+        .expect("nothing can go wrong");
     let values = batches(|| {
         each(ticks, 4, || {
-            if let Ok(thread) = spawn_on(Placement { core: here, fifo: None }, "calibrate", || ()) {
+            if let Ok(thread) = spawn_on(ThreadPlacement { core: here, fifo: None }, "calibrate", || ()) {
                 let _ = thread.join();
             }
         })
     });
-    Ok(Measured::of("thread_creation", values, "creating a thread on this processor and waiting for its end"))
+    Ok(MeasuredCost::of(
+        "thread_creation",
+        values,
+        "creating a thread on this processor and waiting for its end",
+    ))
 }
 
 /// Gap that a signal makes in a computing thread, and the time from the signal to its detection.
-fn interrupt(ticks: Ticks, other: Option<usize>) -> Result<[Measured; 2], Refused> {
-    let (mut line, raise) = Interrupt::line(ticks)?;
+fn interrupt(ticks: Ticks, other: Option<usize>) -> Result<[MeasuredCost; 2], RefusedBySystem> {
+    let (mut line, raise) = InterruptLine::line(ticks)?;
     let over = Arc::new(AtomicBool::new(false));
     // Time at which the oldest undetected signal was raised; 0 if there is none.
     let raised = Arc::new(AtomicU64::new(0));
     let (ended, raised_at) = (over.clone(), raised.clone());
-    let raiser = spawn_on(Placement { core: other, fifo: None }, "calibrate", move || {
+    let raiser = spawn_on(ThreadPlacement { core: other, fifo: None }, "calibrate", move || {
         while !ended.load(Ordering::Acquire) {
             let _ = raised_at.compare_exchange(0, ticks.read(), Ordering::AcqRel, Ordering::Relaxed);
             let _ = raise.raise();
@@ -356,8 +362,8 @@ fn interrupt(ticks: Ticks, other: Option<usize>) -> Result<[Measured; 2], Refuse
     over.store(true, Ordering::Release);
     raiser.join().expect("the other thread ends");
     Ok([
-        Measured::of("interrupt", values, "the gap that a spinning thread sees when a signal strikes it"),
-        Measured::of(
+        MeasuredCost::of("interrupt", values, "the gap that a spinning thread sees when a signal strikes it"),
+        MeasuredCost::of(
             INTERRUPT_LATENCY,
             latencies,
             "from raising a signal on another processor to a spinning thread's seeing it",
@@ -366,12 +372,12 @@ fn interrupt(ticks: Ticks, other: Option<usize>) -> Result<[Measured; 2], Refuse
 }
 
 /// `C_x`: time from writing a command until the other processor has read it, half a round trip.
-fn start(ticks: Ticks, other: Option<usize>) -> Result<Measured, Refused> {
+fn start(ticks: Ticks, other: Option<usize>) -> Result<MeasuredCost, RefusedBySystem> {
     let (mut commands, mut far) = ring::<u64>(64);
     let (mut back, mut responses) = ring::<u64>(64);
     let over = Arc::new(AtomicBool::new(false));
     let ended = over.clone();
-    let echo = spawn_on(Placement { core: other, fifo: None }, "calibrate", move || {
+    let echo = spawn_on(ThreadPlacement { core: other, fifo: None }, "calibrate", move || {
         while !ended.load(Ordering::Acquire) {
             if let Some(entry) = far.pop() {
                 let _ = back.push(entry);
@@ -388,7 +394,7 @@ fn start(ticks: Ticks, other: Option<usize>) -> Result<Measured, Refused> {
     });
     over.store(true, Ordering::Release);
     echo.join().expect("the other thread ends");
-    Ok(Measured::of(
+    Ok(MeasuredCost::of(
         ADAPTER_START,
         values,
         "a command to another processor and back through rings, half a turn",

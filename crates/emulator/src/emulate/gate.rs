@@ -5,10 +5,10 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use laxity_engine::trace::NoTrace;
-use laxity_engine::{Calendar, Doorbell, Epoch, World};
+use laxity_engine::{Calendar, InputDoorbell, TickEpoch, World};
 use laxity_machine::signal::StopFlag;
 use laxity_units::Time;
-use laxity_world::{Assembly, Event, Input, Notice, Outside};
+use laxity_world::{Assembly, AssemblyEvent, Input, Notice, Outside};
 
 use crate::log::Journal;
 
@@ -18,7 +18,7 @@ pub(super) struct Gate<O> {
     /// Time at which the clock stops it.
     ends: Option<Time>,
     /// Source of the time; the outside itself if `None`.
-    epoch: Option<Epoch>,
+    epoch: Option<TickEpoch>,
     /// Time at which the last input was read.
     read_at: Time,
     inputs: u64,
@@ -31,7 +31,7 @@ impl<O> Gate<O> {
     pub(super) fn new(
         inner: O,
         stop: Option<StopFlag>,
-        epoch: Option<Epoch>,
+        epoch: Option<TickEpoch>,
         journal: Option<Journal>,
     ) -> Self {
         Self { inner, stop, ends: None, epoch, read_at: Time::ZERO, inputs: 0, journal, wake: None }
@@ -102,7 +102,7 @@ impl<D> Bell<D> {
     }
 }
 
-impl<D: Doorbell> Doorbell for Bell<D> {
+impl<D: InputDoorbell> InputDoorbell for Bell<D> {
     #[inline(always)]
     fn is_rung(&mut self) -> bool {
         self.inner.is_rung() || self.stop.is_some_and(StopFlag::is_set)
@@ -120,16 +120,16 @@ pub(super) struct Counted<'a, O: Outside> {
 }
 
 impl<O: Outside> World for Counted<'_, O> {
-    type Event = Event;
+    type Event = AssemblyEvent;
 
     #[inline]
-    fn handle(&mut self, now: Time, event: Event, calendar: &mut Calendar<Event>) {
+    fn handle(&mut self, now: Time, event: AssemblyEvent, calendar: &mut Calendar<AssemblyEvent>) {
         self.events.set(self.events.get() + 1);
         self.assembly.handle(now, event, calendar);
     }
 
     #[inline]
-    fn poll_inputs(&mut self, now: Time, calendar: &mut Calendar<Event>) {
+    fn poll_inputs(&mut self, now: Time, calendar: &mut Calendar<AssemblyEvent>) {
         self.assembly.outside().wake = Some((self.events.get(), now));
         self.assembly.poll_inputs(now, calendar);
     }

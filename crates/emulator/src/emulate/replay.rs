@@ -22,7 +22,7 @@ use crate::log::{Batch, Log, LogError};
 
 /// Replayed emulation.
 #[derive(Debug)]
-pub struct Replayed {
+pub struct ReplayedEmulation {
     /// Results: those of the emulation. Its timeliness is in the log's end; without an end the
     /// fitness is unknown.
     pub run: Run,
@@ -61,7 +61,7 @@ impl fmt::Display for ReplayError {
 impl std::error::Error for ReplayError {}
 
 /// Replays `experiment` from `log`; it must be the one of the log's header.
-pub fn replay<R: Read>(log: Log<R>, experiment: &Experiment) -> Result<Replayed, ReplayError> {
+pub fn replay<R: Read>(log: Log<R>, experiment: &Experiment) -> Result<ReplayedEmulation, ReplayError> {
     let header = log.header().clone();
     let events: Rc<Cell<u64>> = Rc::default();
     let script = Rc::new(RefCell::new(Script::new(log, events.clone())));
@@ -87,8 +87,14 @@ pub fn replay<R: Read>(log: Log<R>, experiment: &Experiment) -> Result<Replayed,
     let (cut, trailing) = (script.cut.take(), script.log.trailing());
     // The stop at the end of a truncated log was no input of the emulation.
     let inputs = ended.inputs - u64::from(cut.is_some() && script.stopped);
-    let mut replayed =
-        Replayed { run: ended.run, departures: ended.departures, inputs, end: ended.end, cut, trailing };
+    let mut replayed = ReplayedEmulation {
+        run: ended.run,
+        departures: ended.departures,
+        inputs,
+        end: ended.end,
+        cut,
+        trailing,
+    };
     let Some(end) = script.log.end() else {
         let inputs = replayed.inputs;
         replayed.run.real_time = Some(RealTime { inputs, fitness: Fitness::untold(), ..RealTime::default() });

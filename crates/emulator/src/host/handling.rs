@@ -2,15 +2,15 @@
 
 use std::sync::atomic::Ordering;
 
-use laxity_model::adapter::{Command, Response};
+use laxity_model::adapter::{AdapterResponse, Directive};
 use laxity_model::host::{Use, cost_of_transmit};
-use laxity_qos::channel::{CoreId, Packet, Slot, Taken};
+use laxity_qos::channel::{CoreId, Packet, Slot, TakenPacket};
 use laxity_units::{Span, Time};
 use laxity_world::Input;
 
-use super::Host;
+use super::EmulatedHost;
 
-impl Host<'_> {
+impl EmulatedHost<'_> {
     /// Checks for events: due sends, timers, interrupts.
     pub(super) fn attend(&mut self, now: Time) {
         self.applications.start(now, &mut self.subsystem);
@@ -45,17 +45,17 @@ impl Host<'_> {
             self.spend(began, self.costs.interrupt, Use::Interrupt, false);
             let now = self.epoch.now();
             match response {
-                Response::Progress(_) => {}
-                Response::Handshake(packet) => self.write(Command::Proceed(packet)),
-                Response::Transmitted(packet) => {
+                AdapterResponse::Progress(_) => {}
+                AdapterResponse::Handshake(packet) => self.write(Directive::Proceed(packet)),
+                AdapterResponse::Transmitted(packet) => {
                     self.subsystem.transmitted(CoreId::FIRST, now, &packet);
                     self.settled(&packet);
                 }
-                Response::Failed(packet, _) => {
+                AdapterResponse::Failed(packet, _) => {
                     self.subsystem.failed(CoreId::FIRST, now, &packet);
                     self.settled(&packet);
                 }
-                Response::Received(packet) => {
+                AdapterResponse::Received(packet) => {
                     let slot = self.packets.put(&packet);
                     // A packet that finds no buffer is in the subsystem's counters.
                     let received = self.subsystem.receive(now, packet.channel, slot, &mut self.packets);
@@ -74,7 +74,7 @@ impl Host<'_> {
 
     /// Starts the next packet, if there is one and a place for it; returns whether it did.
     fn transmit_in_interrupt(&mut self, now: Time) -> bool {
-        let Taken::Packet(packet) = self.subsystem.interrupt_transmit(CoreId::FIRST, now) else {
+        let TakenPacket::Packet(packet) = self.subsystem.interrupt_transmit(CoreId::FIRST, now) else {
             return false;
         };
         self.spend(now, self.cost_of_transmit(packet), Use::LinkScheduling, false);
@@ -88,7 +88,7 @@ impl Host<'_> {
         cost_of_transmit(&self.costs, paradigm, self.packets.at(packet).size)
     }
 
-    pub(super) fn write(&mut self, command: Command) {
+    pub(super) fn write(&mut self, command: Directive) {
         self.push(Input::Command { node: 0, command });
     }
 

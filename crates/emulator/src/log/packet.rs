@@ -1,6 +1,6 @@
 //! Inputs in the format of a log, which is independent of changes to the model's types.
 
-use laxity_model::adapter::Command;
+use laxity_model::adapter::Directive;
 use laxity_qos::channel::{Carried, ChannelId, Packet};
 use laxity_qos::discipline::{Class, Tag};
 use laxity_qos::virtual_clock::Vtick;
@@ -49,10 +49,10 @@ impl From<Input> for LoggedInput {
             Input::Message { channel, size, handle: _ } => {
                 LoggedInput::Message { channel: channel as u32, size: size.get() }
             }
-            Input::Command { node, command: Command::Transmit(packet) } => {
+            Input::Command { node, command: Directive::Transmit(packet) } => {
                 LoggedInput::Transmit { node: node as u32, packet: packet.into() }
             }
-            Input::Command { node, command: Command::Proceed(packet) } => {
+            Input::Command { node, command: Directive::Proceed(packet) } => {
                 LoggedInput::Proceed { node: node as u32, packet: packet.into() }
             }
             Input::Reset { node } => LoggedInput::Reset { node: node as u32 },
@@ -74,10 +74,10 @@ impl LoggedInput {
             LoggedInput::Stop => Input::Stop,
             LoggedInput::Reset { node } => Input::Reset { node: at(node)? },
             LoggedInput::Transmit { node, packet } => {
-                Input::Command { node: at(node)?, command: Command::Transmit(packet.into()) }
+                Input::Command { node: at(node)?, command: Directive::Transmit(packet.into()) }
             }
             LoggedInput::Proceed { node, packet } => {
-                Input::Command { node: at(node)?, command: Command::Proceed(packet.into()) }
+                Input::Command { node: at(node)?, command: Directive::Proceed(packet.into()) }
             }
         })
     }

@@ -7,7 +7,7 @@ use laxity_units::Time;
 use laxity_world::Input;
 use serde::de::DeserializeOwned;
 
-use super::{End, Header, LONGEST, MAGIC, Wake};
+use super::{End, LONGEST, LogHeader, MAGIC, Wake};
 
 /// Error in a log, and its position.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl std::error::Error for LogError {}
 pub struct Log<R> {
     file: R,
     at: u64,
-    header: Header,
+    header: LogHeader,
     /// Wakes of the last block, in reverse order.
     wakes: Vec<Wake>,
     events: u64,
@@ -81,7 +81,7 @@ impl<R: Read> Log<R> {
     }
 
     /// Identification of the run.
-    pub fn header(&self) -> &Header {
+    pub fn header(&self) -> &LogHeader {
         &self.header
     }
 

@@ -8,7 +8,7 @@ use laxity_world::Input;
 use laxity_world::results::RealTime;
 use proptest::prelude::*;
 
-use super::{Batch, End, Header, Length, Log, LogError, Recorder};
+use super::{Batch, End, Length, Log, LogError, LogHeader, Recorder};
 
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Vec<u8>>>);
@@ -23,8 +23,8 @@ impl Write for Shared {
     }
 }
 
-fn header() -> Header {
-    Header {
+fn header() -> LogHeader {
+    LogHeader {
         version: "1".into(),
         scenario: "a/b.toml".into(),
         hash: "cafe".into(),
@@ -75,7 +75,7 @@ fn written(batches: &[Batch], end: End) -> Vec<u8> {
     file.0.lock().unwrap().clone()
 }
 
-fn read(bytes: &[u8]) -> Result<(Header, Vec<Batch>, Option<End>), LogError> {
+fn read(bytes: &[u8]) -> Result<(LogHeader, Vec<Batch>, Option<End>), LogError> {
     let mut log = Log::open(bytes)?;
     let mut batches = Vec::new();
     while let Some(batch) = log.next_batch()? {

@@ -12,7 +12,7 @@ use laxity_units::Time;
 use laxity_world::Input;
 use serde::Serialize;
 
-use super::{End, Header, MAGIC, Wake};
+use super::{End, LogHeader, MAGIC, Wake};
 
 /// Ring entries between the two threads. At 300 000 inputs a second, each with its own wake, this
 /// is most of a second for which the writing thread may stall on a busy machine.
@@ -72,7 +72,7 @@ pub struct Recorder {
 
 impl Recorder {
     /// Starts a log in `file`, written on its own thread.
-    pub fn start<W: Write + Send + 'static>(file: W, header: &Header) -> io::Result<(Journal, Self)> {
+    pub fn start<W: Write + Send + 'static>(file: W, header: &LogHeader) -> io::Result<(Journal, Self)> {
         let (tape, recorder) = Self::begin::<W, Pending>(file, header)?;
         Ok((Journal(tape), recorder))
     }
@@ -80,7 +80,7 @@ impl Recorder {
     /// Starts a log of the entries that `P` packs.
     pub(crate) fn begin<W: Write + Send + 'static, P: Pack>(
         mut file: W,
-        header: &Header,
+        header: &LogHeader,
     ) -> io::Result<(Tape<P::Entry>, Self)> {
         file.write_all(MAGIC.as_bytes())?;
         block(&mut file, 0, header)?;

@@ -6,7 +6,7 @@
 //! compared with a check for one), and the completed work is compared with that of an undisturbed
 //! run.
 
-use laxity_engine::Epoch;
+use laxity_engine::TickEpoch;
 use laxity_units::Span;
 
 /// Steps in a piece of work: about five microseconds.
@@ -25,7 +25,7 @@ pub(super) struct Beside {
 
 impl Beside {
     /// Calibrates the time of a piece; takes some milliseconds of the calling thread.
-    pub(super) fn calibrate(epoch: &Epoch) -> Self {
+    pub(super) fn calibrate(epoch: &TickEpoch) -> Self {
         let mut beside = Self { state: 1, piece: Span::ZERO };
         let round = |beside: &mut Self| {
             let began = epoch.ticks().read();

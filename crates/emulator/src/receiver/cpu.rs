@@ -8,12 +8,14 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-use laxity_engine::{Epoch, Exponentials};
+use laxity_engine::{Exponentials, TickEpoch};
 use laxity_machine::ring::Producer;
-use laxity_machine::signal::Interrupt;
-use laxity_model::reception::{Arrived, Command, Cost, Pool, Ready, Reception, ReceptionCosts, Turn};
+use laxity_machine::signal::InterruptLine;
+use laxity_model::reception::{
+    ActivityCost, Arrived, InterfaceCommand, InterfaceTurn, Pool, Ready, Reception, ReceptionCosts,
+};
 use laxity_qos::channel::{Dropped, Work};
-use laxity_qos::reception::sharing::Taken;
+use laxity_qos::reception::sharing::BatchTaken;
 use laxity_qos::reception::{Again, Batch, Context, Operations, Protocol};
 use laxity_units::{Bytes, Span, Time};
 use laxity_world::experiment::{Chance, Experiment, Pace};
@@ -43,11 +45,11 @@ pub struct Left {
 
 pub(super) struct Cpu<'a> {
     shared: &'a Shared,
-    epoch: Epoch,
+    epoch: TickEpoch,
     costs: ReceptionCosts,
     pace: Pace,
     random: Exponentials,
-    line: Interrupt,
+    line: InterruptLine,
     outcomes: Producer<Outcome>,
     workshop: Workshop,
     beside: Beside,
@@ -62,7 +64,7 @@ pub(super) struct Cpu<'a> {
     /// Interface of the thread that had the CPU last, if no other thread has had it since.
     polling: Option<usize>,
     /// Interface that is checked first if several are ready.
-    turn: Turn,
+    turn: InterfaceTurn,
     /// Policies have been notified of the idle state.
     idles: bool,
     /// Next tick of a clock.
@@ -75,8 +77,8 @@ impl<'a> Cpu<'a> {
     pub(super) fn new(
         experiment: &Experiment,
         shared: &'a Shared,
-        epoch: Epoch,
-        line: Interrupt,
+        epoch: TickEpoch,
+        line: InterruptLine,
         outcomes: Producer<Outcome>,
         beside: Beside,
     ) -> Self {
@@ -96,7 +98,7 @@ impl<'a> Cpu<'a> {
             kernel: None,
             thread: None,
             polling: None,
-            turn: Turn::default(),
+            turn: InterfaceTurn::default(),
             idles: false,
             tick_at: None,
             seen: Time::ZERO,
@@ -152,7 +154,7 @@ impl<'a> Cpu<'a> {
     /// `level`; with `None` it is not preempted. Returns the CPU time that it had.
     fn spend(
         &mut self,
-        cost: Cost,
+        cost: ActivityCost,
         used: Use,
         level: Option<Level>,
         work: impl FnOnce(&mut Workshop),
@@ -309,7 +311,7 @@ impl<'a> Cpu<'a> {
         self.idles = false;
         let mut target = self.shared.interface(interface);
         target.ready = Ready::OnSignal;
-        let mut taken = Taken { batches: target.report.batches, ..Taken::default() };
+        let mut taken = BatchTaken { batches: target.report.batches, ..BatchTaken::default() };
         let number = target.report.batches;
         target.report.batches += 1;
         let level = match target.policy.context() {
@@ -355,8 +357,8 @@ impl<'a> Cpu<'a> {
     }
 
     /// Executes an adapter's command; returns the CPU time that it had.
-    fn command(&mut self, interface: usize, command: Command, level: Option<Level>) -> Span {
-        let Command { packet, announces, refused, .. } = command;
+    fn command(&mut self, interface: usize, command: InterfaceCommand, level: Option<Level>) -> Span {
+        let InterfaceCommand { packet, announces, refused, .. } = command;
         if announces {
             let took = self.spend(self.costs.announce, Use::Announcements, level, |_| ());
             let now = self.look();

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use laxity_engine::Doorbell;
+use laxity_engine::InputDoorbell;
 use laxity_machine::ring::{Consumer, Watcher};
 use laxity_machine::signal::Raise;
 use laxity_model::reception::{Arrived, Interface, InterfaceReport, Reception, ReceptionUses};
@@ -94,7 +94,7 @@ pub(super) struct Bell {
     outcomes: Watcher<Outcome>,
 }
 
-impl Doorbell for Bell {
+impl InputDoorbell for Bell {
     #[inline]
     fn is_rung(&mut self) -> bool {
         self.shared.changed.load(Ordering::Acquire) || !self.outcomes.is_empty()

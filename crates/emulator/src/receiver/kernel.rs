@@ -32,8 +32,8 @@ mod tests;
 use std::net::UdpSocket;
 use std::sync::Arc;
 
-use laxity_engine::Epoch;
-use laxity_machine::place::{Placed, Placement, spawn_on};
+use laxity_engine::TickEpoch;
+use laxity_machine::place::{PlacedThread, ThreadPlacement, spawn_on};
 use laxity_machine::ring::{Watcher, ring};
 use laxity_units::Span;
 use laxity_world::experiment::Experiment;
@@ -62,7 +62,7 @@ pub(super) struct Started {
     /// Rings when the program has completed a datagram.
     pub(super) bell: Watcher<Done>,
     /// Program, which ends when the adapters close.
-    pub(super) program: Placed<Left>,
+    pub(super) program: PlacedThread<Left>,
 }
 
 impl Prepared {
@@ -75,7 +75,7 @@ impl Prepared {
     }
 
     /// Starts the program of `experiment`.
-    pub(super) fn start(self, experiment: &Arc<Experiment>, epoch: Epoch) -> Result<Started, String> {
+    pub(super) fn start(self, experiment: &Arc<Experiment>, epoch: TickEpoch) -> Result<Started, String> {
         let Self { site, socket, core } = self;
         let (done, heard) = ring(RING);
         let shared = Arc::new(Shared::default());
@@ -83,7 +83,7 @@ impl Prepared {
             let (experiment, shared) = (experiment.clone(), shared.clone());
             move || Program::new(&experiment, &shared, epoch, socket, done, core).run()
         };
-        let program = spawn_on(Placement { core: Some(core), fifo: None }, "laxity-program", at_host);
+        let program = spawn_on(ThreadPlacement { core: Some(core), fifo: None }, "laxity-program", at_host);
         let program = program.map_err(|refused| refused.to_string())?;
         let bell = heard.watcher();
         Ok(Started { adapters: Handing::new(experiment, site, shared, heard), bell, program })

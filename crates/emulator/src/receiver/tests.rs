@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use laxity_engine::{Dilation, Doorbell};
+use laxity_engine::{Dilation, InputDoorbell};
 use laxity_machine::place;
 use laxity_model::reception::Arrived;
 use laxity_qos::channel::Dropped;
@@ -115,7 +115,7 @@ fn every_packet_has_one_end_and_those_of_the_program_keep_their_order() {
     for policy in POLICIES {
         let experiment =
             Arc::new(experiment(policy, "handshake = true\ntransfer = \"30 us\"\nbuffers = 8", "1 KiB/s"));
-        let epoch = Epoch::starting_in(Span::from_ms(1), Ticks::calibrate(), Dilation::NONE);
+        let epoch = TickEpoch::starting_in(Span::from_ms(1), Ticks::calibrate(), Dilation::NONE);
         let (mut adapters, host) = start(&experiment, epoch, place::cores().first().copied()).unwrap();
         let mut bell = adapters.doorbell();
         let (mut offered, mut ends, mut last) = (0, BTreeSet::new(), None);

@@ -26,11 +26,11 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use laxity_engine::{Doorbell, Epoch};
+use laxity_engine::{InputDoorbell, TickEpoch};
 use laxity_units::Span;
 
 use super::inlet::Inlet;
-use super::{Polled, Ports};
+use super::{PolledWire, Ports};
 
 /// Time of a poll, with a reserve.
 const MARGIN: Span = Span::from_us(1);
@@ -50,16 +50,16 @@ pub struct TapBell<W> {
     more: Arc<AtomicBool>,
     /// Whether a queue may have priority over another.
     is_sorted: bool,
-    epoch: Epoch,
+    epoch: TickEpoch,
     margin: u64,
     period: u64,
     patience: u64,
     looked: u64,
 }
 
-impl<W: Polled> TapBell<W> {
+impl<W: PolledWire> TapBell<W> {
     /// Doorbell for `ports`, in a run that begins at `epoch`.
-    pub fn new(ports: &Ports<W>, epoch: Epoch) -> Self {
+    pub fn new(ports: &Ports<W>, epoch: TickEpoch) -> Self {
         let ticks = epoch.ticks();
         let [margin, period, patience] = [MARGIN, PERIOD, PATIENCE].map(|span| ticks.in_span(span));
         let wires: Vec<Arc<W>> = ports.ports.iter().map(|port| port.wire.clone()).collect();
@@ -95,7 +95,7 @@ impl<W: Polled> TapBell<W> {
     }
 }
 
-impl<W: Polled> Doorbell for TapBell<W> {
+impl<W: PolledWire> InputDoorbell for TapBell<W> {
     fn is_rung(&mut self) -> bool {
         self.is_rung_before(self.epoch.ticks().read(), u64::MAX)
     }

@@ -11,7 +11,7 @@
 
 use laxity_engine::Lateness;
 use laxity_units::{Span, Time};
-use laxity_world::results::{Delays, Frames};
+use laxity_world::results::{Delays, FrameResults};
 
 /// Times of a frame in a slot.
 #[derive(Debug, Clone, Copy, Default)]
@@ -79,14 +79,14 @@ impl Times {
     }
 
     /// Summary for the channel `name`, with the minimum `interval` of its contract, if any.
-    pub(super) fn summary(&self, name: &str, interval: Option<Span>) -> Frames {
+    pub(super) fn summary(&self, name: &str, interval: Option<Span>) -> FrameResults {
         let of = |times: &Lateness, q| times.quantile(q).as_secs_f64();
         let took = self.last.saturating_since(self.first);
         let rate = (self.arrivals > 1 && !took.is_zero()).then(|| {
             let intervals = (self.arrivals - 1) as f64;
             interval.map(|interval| intervals * interval.as_secs_f64() / took.as_secs_f64())
         });
-        Frames {
+        FrameResults {
             channel: name.into(),
             read: self.arrivals,
             written: self.took.count(),

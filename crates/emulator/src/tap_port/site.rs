@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use laxity_world::experiment::{Experiment, PortSpec};
 
-use laxity_machine::Refused;
+use laxity_machine::RefusedBySystem;
 use laxity_machine::ip::Ip;
-use laxity_machine::namespace::{Namespace, Owner};
-use laxity_machine::tap::{Drops, Tap, TapSetup};
+use laxity_machine::namespace::{Namespace, RunOwner};
+use laxity_machine::tap::{Tap, TapDrops, TapSetup};
 
 use super::carriers::mac;
 use super::steering::Steering;
@@ -30,17 +30,17 @@ pub struct Site {
 
 impl Site {
     /// Creates the resources of `experiment`, and removes those of crashed runs.
-    pub fn new(experiment: &Experiment) -> Result<Self, Refused> {
+    pub fn new(experiment: &Experiment) -> Result<Self, RefusedBySystem> {
         Self::made(experiment, true)
     }
 
     /// [`new`](Self::new) with devices without offloads: every frame is as a link carries it.
-    pub fn plain(experiment: &Experiment) -> Result<Self, Refused> {
+    pub fn plain(experiment: &Experiment) -> Result<Self, RefusedBySystem> {
         Self::made(experiment, false)
     }
 
-    fn made(experiment: &Experiment, offloads: bool) -> Result<Self, Refused> {
-        let owner = Owner::claim()?;
+    fn made(experiment: &Experiment, offloads: bool) -> Result<Self, RefusedBySystem> {
+        let owner = RunOwner::claim()?;
         let ports = experiment.ports.clone();
         let mut namespaces: Vec<Namespace> = Vec::new();
         for name in ports.iter().filter_map(|port| port.namespace.as_deref()) {
@@ -77,7 +77,7 @@ impl Site {
         port: &PortSpec,
         steering: &Steering,
         offloads: bool,
-    ) -> Result<(Tap, Option<String>), Refused> {
+    ) -> Result<(Tap, Option<String>), RefusedBySystem> {
         let (tap, unsteered) = queued(port, steering, offloads, self.namespace(port))?;
         match port.address {
             // Without this option the address is unusable for a second, in which the kernel checks
@@ -93,7 +93,7 @@ impl Site {
     }
 
     /// Adds neighbour entries for the others at the host behind `port`.
-    fn introduce(&self, port: &PortSpec) -> Result<(), Refused> {
+    fn introduce(&self, port: &PortSpec) -> Result<(), RefusedBySystem> {
         let Some((own, _)) = port.address else { return Ok(()) };
         for other in self.ports.iter().filter(|other| other.node != port.node) {
             if let Some((address, _)) = other.address
@@ -111,7 +111,7 @@ impl Site {
     }
 
     /// Drops of the kernel at each port so far, by node; without ports for which it reports none.
-    pub fn drops(&self) -> BTreeMap<usize, Drops> {
+    pub fn drops(&self) -> BTreeMap<usize, TapDrops> {
         let of = |port: &PortSpec| {
             let tap = self.taps.get(&port.node)?;
             let drops = match self.namespace(port) {
@@ -180,7 +180,7 @@ fn queued(
     steering: &Steering,
     offloads: bool,
     namespace: Option<&Namespace>,
-) -> Result<(Tap, Option<String>), Refused> {
+) -> Result<(Tap, Option<String>), RefusedBySystem> {
     let ipv6 = matches!(port.address, Some((IpAddr::V6(_), _)));
     let setup = TapSetup {
         name: port.interface.clone(),

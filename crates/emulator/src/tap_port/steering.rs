@@ -8,7 +8,7 @@
 //!
 //! The program only decides where a frame waits; its channel is decided when it is read.
 
-use laxity_machine::bpf::{Field, Label, Operation, Program, Register, Width};
+use laxity_machine::bpf::{BpfOperation, BpfProgram, FrameField, JumpLabel, Register, Width};
 use laxity_qos::discipline::Class;
 use laxity_world::experiment::{Carries, Experiment};
 
@@ -66,7 +66,7 @@ impl Steering {
     }
 
     /// Steering as a program for the kernel.
-    pub fn program(&self) -> Program {
+    pub fn program(&self) -> BpfProgram {
         let mut reader = Reader::new();
         reader.headers();
         reader.rules(&self.rules);
@@ -102,29 +102,29 @@ const ICMP_V6: i32 = 58;
 
 /// Generator of the program, in the order of `frame.rs`.
 struct Reader {
-    program: Program,
+    program: BpfProgram,
     /// Offset and protocol are known, but the packet is a later fragment.
-    later: Label,
+    later: JumpLabel,
     /// Offset and protocol are known.
-    transport: Label,
+    transport: JumpLabel,
     /// The protocol is none that a rule could name.
-    other: Label,
+    other: JumpLabel,
     /// There are no readable ports, or no headers at all.
-    portless: Label,
+    portless: JumpLabel,
 }
 
 impl Reader {
     fn new() -> Self {
-        let mut program = Program::new();
+        let mut program = BpfProgram::new();
         let [later, transport, other, portless] = [(); 4].map(|()| program.label());
         Self { program, later, transport, other, portless }
     }
 
     /// Jumps to `otherwise` unless there are `bytes` from the offset on.
-    fn need(&mut self, bytes: i32, otherwise: Label) {
+    fn need(&mut self, bytes: i32, otherwise: JumpLabel) {
         self.program.copy(LOADED, PLACE);
-        self.loaded(Operation::Add, bytes);
-        self.program.describe(SPOILT, Field::Length);
+        self.loaded(BpfOperation::Add, bytes);
+        self.program.describe(SPOILT, FrameField::Length);
         self.program.jump_if_greater(LOADED, SPOILT, otherwise);
     }
 
@@ -137,16 +137,16 @@ impl Reader {
         self.program.copy(to, LOADED);
     }
 
-    fn loaded(&mut self, operation: Operation, constant: i32) {
+    fn loaded(&mut self, operation: BpfOperation, constant: i32) {
         self.program.calculate(operation, LOADED, constant);
     }
 
     fn set(&mut self, register: Register, constant: i32) {
-        self.program.calculate(Operation::Set, register, constant);
+        self.program.calculate(BpfOperation::Set, register, constant);
     }
 
     fn pass(&mut self, bytes: i32) {
-        self.program.calculate(Operation::Add, PLACE, bytes);
+        self.program.calculate(BpfOperation::Add, PLACE, bytes);
     }
 
     fn headers(&mut self) {
@@ -176,7 +176,7 @@ impl Reader {
         self.program.keep(LOADED);
     }
 
-    fn ethernet(&mut self, v4: Label, v6: Label) {
+    fn ethernet(&mut self, v4: JumpLabel, v6: JumpLabel) {
         self.set(PLACE, 12);
         // A tag that is left to the adapter is not in the frame yet, so a frame with three tags may
         // wait in another queue than that of its channel.
@@ -198,21 +198,21 @@ impl Reader {
     fn ipv4(&mut self) {
         self.need(10, self.portless);
         self.load(Width::One, 0);
-        self.loaded(Operation::ShiftRight, 4);
+        self.loaded(BpfOperation::ShiftRight, 4);
         self.program.jump_unless(LOADED, 4, self.portless);
         self.load(Width::One, 0);
-        self.loaded(Operation::And, 15);
+        self.loaded(BpfOperation::And, 15);
         self.set(SPOILT, 5);
         self.program.jump_if_greater(SPOILT, LOADED, self.portless);
         self.load_into(CODE, 1);
-        self.program.calculate(Operation::ShiftRight, CODE, 2);
+        self.program.calculate(BpfOperation::ShiftRight, CODE, 2);
         self.load_into(PROTOCOL, 9);
         self.load(Width::Two, 6);
-        self.loaded(Operation::And, 0x1fff);
+        self.loaded(BpfOperation::And, 0x1fff);
         self.program.jump_unless(LOADED, 0, self.later);
         self.load(Width::One, 0);
-        self.loaded(Operation::And, 15);
-        self.loaded(Operation::ShiftLeft, 2);
+        self.loaded(BpfOperation::And, 15);
+        self.loaded(BpfOperation::ShiftLeft, 2);
         self.program.add(PLACE, LOADED);
         self.program.jump(self.transport);
     }
@@ -220,11 +220,11 @@ impl Reader {
     fn ipv6(&mut self) {
         self.need(7, self.portless);
         self.load(Width::Two, 0);
-        self.loaded(Operation::ShiftRight, 12);
+        self.loaded(BpfOperation::ShiftRight, 12);
         self.program.jump_unless(LOADED, 6, self.portless);
         self.load(Width::Two, 0);
-        self.loaded(Operation::ShiftRight, 6);
-        self.loaded(Operation::And, 63);
+        self.loaded(BpfOperation::ShiftRight, 6);
+        self.loaded(BpfOperation::And, 63);
         self.program.copy(CODE, LOADED);
         self.load_into(PROTOCOL, 6);
         self.pass(40);
@@ -248,8 +248,8 @@ impl Reader {
             self.need(2, self.other);
             self.load_into(PROTOCOL, 0);
             self.load(Width::One, 1);
-            self.loaded(Operation::Add, uncounted);
-            self.loaded(Operation::ShiftLeft, unit);
+            self.loaded(BpfOperation::Add, uncounted);
+            self.loaded(BpfOperation::ShiftLeft, unit);
             self.program.add(PLACE, LOADED);
             self.program.jump(next);
         }
@@ -258,7 +258,7 @@ impl Reader {
         self.load_into(PROTOCOL, 0);
         self.need(4, self.later);
         self.load(Width::Two, 2);
-        self.loaded(Operation::ShiftRight, 3);
+        self.loaded(BpfOperation::ShiftRight, 3);
         self.program.jump_unless(LOADED, 0, self.later);
         self.pass(8);
         self.program.place(next);
@@ -281,9 +281,9 @@ impl Reader {
         self.need(4, self.portless);
         self.load(Width::Four, 0);
         self.program.copy(FROM, LOADED);
-        self.program.calculate(Operation::ShiftRight, FROM, 16);
+        self.program.calculate(BpfOperation::ShiftRight, FROM, 16);
         self.program.copy(TO, LOADED);
-        self.program.calculate(Operation::And, TO, 0xffff);
+        self.program.calculate(BpfOperation::And, TO, 0xffff);
         let decide = self.program.label();
         self.program.jump(decide);
         self.program.place(self.other);

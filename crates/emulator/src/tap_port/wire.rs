@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use laxity_machine::offload::{Cut, Offload, Piece};
+use laxity_machine::offload::{CutBulk, Offload, Piece};
 use laxity_machine::tap::Tap;
 
 /// Source and sink of frames.
@@ -27,7 +27,7 @@ pub trait Wire {
 }
 
 /// Wire that can be polled.
-pub trait Polled: Wire {
+pub trait PolledWire: Wire {
     /// Descriptor that is readable when `queue` has a frame.
     fn descriptor(&self, queue: usize) -> BorrowedFd<'_>;
 }
@@ -53,7 +53,7 @@ impl Wire for Tap {
     }
 }
 
-impl Polled for Tap {
+impl PolledWire for Tap {
     fn descriptor(&self, queue: usize) -> BorrowedFd<'_> {
         Tap::descriptor(self, queue)
     }
@@ -66,7 +66,7 @@ pub(super) fn next_frame<W: Wire>(
     wire: &W,
     queue: usize,
     buffer: &mut [u8],
-    cut: &mut Cut,
+    cut: &mut CutBulk,
 ) -> io::Result<Option<(usize, Offload, Option<Piece>)>> {
     let piece = |(length, offload, piece)| (length, offload, Some(piece));
     if cut.is_pending() {

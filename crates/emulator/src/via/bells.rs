@@ -3,7 +3,7 @@
 use std::cell::{RefCell, RefMut};
 use std::rc::Rc;
 
-use laxity_engine::Doorbell as Bell;
+use laxity_engine::InputDoorbell as Bell;
 use laxity_vi::provider::{self, Hearer, Memory, Which};
 
 use super::desk::Desk;

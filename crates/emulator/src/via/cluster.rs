@@ -32,22 +32,22 @@ mod requests;
 
 use std::rc::Rc;
 
-use laxity_engine::{Asked, Calendar, Epoch, Outcome};
-use laxity_model::via::{Message, Via};
+use laxity_engine::{Asked, Calendar, EngineOutcome, TickEpoch};
+use laxity_model::via::{ViMessage, Via};
 use laxity_units::Time;
 use laxity_vi::provider::{Answer, CompletionEntries, Which};
-use laxity_vi::{Address, Completion, Fault, Refusal, State, Status};
+use laxity_vi::{Address, Completion, Refusal, State, Status, ViFault};
 use laxity_world::Observed;
 use laxity_world::results::RealTime;
 
 use super::bells::{AnyBell, Bells, Rung};
 use super::desk::Desk;
 use super::inputs::Inputs;
-use super::interface::{Interface, Tally};
+use super::interface::{Interface, InterfaceTally};
 use super::load::Load;
 use super::regions::Regions;
 use super::turns::Shares;
-use super::{Recorded, Served, Setup};
+use super::{RecordedOutput, Served, Setup};
 
 /// Buffers that are kept for later messages.
 const POOL: usize = 256;
@@ -60,7 +60,7 @@ pub(super) enum Event {
     /// A doorbell that was read while another event was due first.
     Rung(Rung),
     /// A message reaches an adapter.
-    Reach { node: u32, message: Message },
+    Reach { node: u32, message: ViMessage },
     /// The playout delay of an early message is over.
     Played { vi: u32, number: u64 },
     /// An order is pending at the desk.
@@ -105,7 +105,7 @@ pub struct Violations {
 /// Adapters, and the processes that have opened them.
 pub(super) struct Cluster {
     setup: Setup,
-    epoch: Option<Epoch>,
+    epoch: Option<TickEpoch>,
     /// Source of inputs, and their log.
     pub(super) inputs: Inputs,
     /// Number of events so far.
@@ -133,19 +133,19 @@ pub(super) struct Cluster {
     calls: Vec<Call>,
     calls_made: u64,
     pool: Vec<Vec<u8>>,
-    recorded: Vec<Recorded>,
+    recorded: Vec<RecordedOutput>,
     /// Observed channels.
     pub(super) channels: Vec<Observed>,
     pub(super) violations: Violations,
     /// Counts of messages at destroyed virtual interfaces.
-    past: Tally,
+    past: InterfaceTally,
     pub(super) over: bool,
 }
 
 impl Cluster {
     /// Adapters without processes. Inputs happen at the time of `epoch` at which they were read;
     /// without an epoch, when they are polled.
-    pub(super) fn new(setup: Setup, epoch: Option<Epoch>, desk: Desk) -> Self {
+    pub(super) fn new(setup: Setup, epoch: Option<TickEpoch>, desk: Desk) -> Self {
         let mut adapters: Vec<Via> = (0..setup.nodes).map(|_| Via::new(setup.adapter, [])).collect();
         if setup.recorded {
             adapters.iter_mut().for_each(Via::watch);
@@ -174,7 +174,7 @@ impl Cluster {
             recorded: Vec::new(),
             channels: Vec::new(),
             violations: Violations::default(),
-            past: Tally::default(),
+            past: InterfaceTally::default(),
             over: false,
         }
     }
@@ -184,14 +184,14 @@ impl Cluster {
     }
 
     /// Counts of messages at all virtual interfaces.
-    pub(super) fn tally(&self) -> Tally {
+    pub(super) fn tally(&self) -> InterfaceTally {
         let mut tally = self.past;
         self.interfaces.iter().flatten().for_each(|interface| tally.add(interface.tally));
         tally
     }
 
     /// Results, without the timeliness.
-    pub(super) fn into_served(self, outcome: &Outcome) -> Served {
+    pub(super) fn into_served(self, outcome: &EngineOutcome) -> Served {
         Served {
             kept: RealTime::default(),
             adapters: self.adapters.iter().map(Via::report).collect(),
@@ -281,7 +281,7 @@ impl Cluster {
 
     /// Breaks a virtual interface, and its connection. The peer learns of it after the messages
     /// sent before, as over a wire.
-    fn break_off(&mut self, now: Time, vi: u32, fault: Fault, calendar: &mut Calendar<Event>) {
+    fn break_off(&mut self, now: Time, vi: u32, fault: ViFault, calendar: &mut Calendar<Event>) {
         let Some(own) = self.interface(vi) else { return };
         let (node, peer) = (own.node as usize, own.peer);
         self.flush(now, vi, Some(fault));
@@ -302,7 +302,7 @@ impl Cluster {
 
     /// Ends a virtual interface's part of a connection, which is broken by a fault or idle again:
     /// all posted descriptors complete as flushed.
-    fn flush(&mut self, now: Time, vi: u32, fault: Option<Fault>) {
+    fn flush(&mut self, now: Time, vi: u32, fault: Option<ViFault>) {
         let Some(interface) = self.interface(vi) else { return };
         let [sends, receives] = interface.flush();
         // Published before the flushes, so that a program that sees a flush can see the cause.
@@ -340,7 +340,7 @@ impl Cluster {
             return;
         }
         if self.interface(vi).is_some_and(|own| own.left && own.arrivals.len() == 0) {
-            self.flush(now, vi, Some(Fault::ConnectionLost));
+            self.flush(now, vi, Some(ViFault::ConnectionLost));
         }
         if let Some(gone) = self.interfaces[vi as usize].take_if(|own| own.is_gone()) {
             self.past.add(gone.tally);

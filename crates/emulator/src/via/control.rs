@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use laxity_machine::namespace::Owner;
+use laxity_machine::namespace::RunOwner;
 use laxity_machine::poll;
 use laxity_machine::socket::remove_dead;
 use laxity_vi::Refusal;
-use laxity_vi::provider::{self, Answer, CompletionEntries, Memory, Request, Socket, ViQueues};
+use laxity_vi::provider::{self, Answer, CompletionEntries, ControlRequest, Memory, Socket, ViQueues};
 
 use super::desk::{Counter, Order, Thing};
 use super::quota::{Holdings, Quotas};
@@ -41,12 +41,12 @@ pub(super) struct Doors {
     paths: Vec<PathBuf>,
     /// Record of the files, so that the next run finds those of a killed run; `None` without a
     /// directory for records.
-    owner: Option<Owner>,
+    owner: Option<RunOwner>,
 }
 
 impl Doors {
     pub(super) fn open(directory: &Path, nodes: usize) -> io::Result<Self> {
-        let mut doors = Self { listening: Vec::new(), paths: Vec::new(), owner: Owner::claim().ok() };
+        let mut doors = Self { listening: Vec::new(), paths: Vec::new(), owner: RunOwner::claim().ok() };
         for node in 0..nodes {
             let path = socket_of(directory, node);
             // A socket file of a run without a record would be in the way.
@@ -63,7 +63,7 @@ impl Doors {
 
     /// Remains of killed runs that were removed.
     pub(super) fn swept(&self) -> &[String] {
-        self.owner.as_ref().map_or(&[], Owner::swept)
+        self.owner.as_ref().map_or(&[], RunOwner::swept)
     }
 }
 
@@ -158,8 +158,8 @@ fn attend(visitor: &mut Visitor, process: u32, counter: &Counter, quotas: &mut Q
         Ok(None) | Err(_) => return Err(Left::Visitor),
     };
     let is_known = visitor.opens_by.is_none();
-    let (answer, file) = match Request::of(&datagram.words) {
-        Some(Request::Open) if !is_known => {
+    let (answer, file) = match ControlRequest::of(&datagram.words) {
+        Some(ControlRequest::Open) if !is_known => {
             let (doorbells, file) = provider::doorbells().map_err(|_| Left::Visitor)?;
             let order = Order::Open { process, node: visitor.node, doorbells };
             let reply = counter.ask(order).ok_or(Left::End)?;
@@ -187,18 +187,21 @@ fn attend(visitor: &mut Visitor, process: u32, counter: &Counter, quotas: &mut Q
 }
 
 /// Creates the objects of a request, and the file for its program.
-fn bring(request: &Request, file: Option<OwnedFd>) -> Result<(Option<Thing>, Option<OwnedFd>), Refusal> {
+fn bring(
+    request: &ControlRequest,
+    file: Option<OwnedFd>,
+) -> Result<(Option<Thing>, Option<OwnedFd>), Refusal> {
     match (request, file) {
-        (Request::Register { length, .. }, Some(file)) => {
+        (ControlRequest::Register { length, .. }, Some(file)) => {
             let length = usize::try_from(*length).map_err(|_| Refusal::Resource)?;
             let memory = Memory::map(&file, length);
             Ok((Some(Thing::Memory(memory.map_err(|_| Refusal::InvalidParameter)?)), None))
         }
-        (Request::CreateVi { .. }, None) => {
+        (ControlRequest::CreateVi { .. }, None) => {
             let (queues, file) = ViQueues::create().map_err(|_| Refusal::Resource)?;
             Ok((Some(Thing::Queues(queues)), Some(file)))
         }
-        (Request::CreateQueue(entries), None) => {
+        (ControlRequest::CreateQueue(entries), None) => {
             let made = CompletionEntries::create(*entries);
             let (entries, file) = made.map_err(|error| match error.kind() {
                 io::ErrorKind::InvalidInput => Refusal::InvalidParameter,

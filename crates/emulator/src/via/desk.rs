@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 
-use laxity_vi::provider::{Answer, CompletionEntries, Memory, Request, ViQueues};
+use laxity_vi::provider::{Answer, CompletionEntries, ControlRequest, Memory, ViQueues};
 
 /// Maximum number of processes, and upper limit of their numbers in orders. One user may have half
 /// of them.
@@ -34,7 +34,7 @@ pub(super) enum Order {
     /// A process has opened an adapter, and has these doorbells.
     Open { process: u32, node: u32, doorbells: Memory },
     /// A request of the process, with the created object.
-    Ask { process: u32, request: Request, brought: Option<Thing> },
+    Ask { process: u32, request: ControlRequest, brought: Option<Thing> },
     /// The process is gone.
     Gone { process: u32 },
     /// End of the service.

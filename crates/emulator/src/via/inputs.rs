@@ -17,7 +17,7 @@ use std::sync::mpsc::Receiver;
 
 use laxity_engine::{Clock, Wait};
 use laxity_units::{Span, Time};
-use laxity_vi::provider::{self, CompletionEntries, Memory, Posted, Request, ViQueues, Which};
+use laxity_vi::provider::{self, CompletionEntries, ControlRequest, Memory, ReadDescriptor, ViQueues, Which};
 use laxity_vi::{Operation, Remote, Segment, Status};
 use serde::{Deserialize, Serialize};
 
@@ -133,7 +133,7 @@ impl Journal {
         self.last = (events, at);
     }
 
-    fn descriptor(&mut self, read: &Result<Posted, Status>) {
+    fn descriptor(&mut self, read: &Result<ReadDescriptor, Status>) {
         let posted = match read {
             Ok(posted) => posted,
             Err(status) => return self.tape.put(Entry::Flawed(status.0)),
@@ -301,7 +301,7 @@ impl Script {
         }
     }
 
-    fn descriptor(&mut self) -> Result<Posted, Status> {
+    fn descriptor(&mut self) -> Result<ReadDescriptor, Status> {
         let found = self.take();
         let posted = match found {
             Some(Entry::Flawed(status)) => return Err(Status(status)),
@@ -320,7 +320,9 @@ impl Script {
                     _ => None,
                 };
                 let segments: Option<Vec<Segment>> = (0..segments).map(segment).collect();
-                operation.zip(segments).and_then(|(operation, all)| Posted::new(operation, immediate, &all))
+                operation
+                    .zip(segments)
+                    .and_then(|(operation, all)| ReadDescriptor::new(operation, immediate, &all))
             }
             _ => None,
         };
@@ -349,7 +351,7 @@ impl Script {
                     }
                     _ => false,
                 });
-                let request = Request::of(&words).filter(|_| all);
+                let request = ControlRequest::of(&words).filter(|_| all);
                 request.and_then(|request| {
                     let brought = if brings { Some(brought(&request)?) } else { None };
                     Some(Order::Ask { process, request, brought })
@@ -367,14 +369,16 @@ impl Script {
 }
 
 /// Creates the object of a request; `None` if it has none, or it cannot be created.
-fn brought(request: &Request) -> Option<Thing> {
+fn brought(request: &ControlRequest) -> Option<Thing> {
     match request {
-        Request::Register { length, .. } => {
+        ControlRequest::Register { length, .. } => {
             let length = usize::try_from(*length).ok().filter(|length| *length as u64 <= MOST_BYTES)?;
             Some(Thing::Memory(Memory::private(length).ok()?))
         }
-        Request::CreateVi { .. } => Some(Thing::Queues(ViQueues::create().ok()?.0)),
-        Request::CreateQueue(entries) => Some(Thing::Entries(CompletionEntries::create(*entries).ok()?.0)),
+        ControlRequest::CreateVi { .. } => Some(Thing::Queues(ViQueues::create().ok()?.0)),
+        ControlRequest::CreateQueue(entries) => {
+            Some(Thing::Entries(CompletionEntries::create(*entries).ok()?.0))
+        }
         _ => None,
     }
 }
@@ -430,8 +434,8 @@ impl Inputs {
     #[inline]
     pub(super) fn descriptor(
         &mut self,
-        read: impl FnOnce() -> Result<Posted, Status>,
-    ) -> Result<Posted, Status> {
+        read: impl FnOnce() -> Result<ReadDescriptor, Status>,
+    ) -> Result<ReadDescriptor, Status> {
         match self {
             Inputs::Live => read(),
             Inputs::Kept(journal) => {

@@ -8,8 +8,8 @@
 use std::collections::VecDeque;
 
 use laxity_units::{Bytes, Span, Time};
-use laxity_vi::provider::{Posted, ViQueues, Which};
-use laxity_vi::{Bandwidth, Completion, DEPTH, Fault, Operation, Reliability, Remote, State, Status};
+use laxity_vi::provider::{ReadDescriptor, ViQueues, Which};
+use laxity_vi::{Bandwidth, Completion, DEPTH, Operation, Reliability, Remote, State, Status, ViFault};
 
 use super::turns::Share;
 
@@ -64,7 +64,7 @@ impl<T> Lane<T> {
 #[derive(Debug)]
 pub(super) struct Outgoing {
     /// Descriptor; for the response to a read, the memory that is read is its one segment.
-    pub(super) posted: Posted,
+    pub(super) posted: ReadDescriptor,
     /// For a response: number of the read at the peer, and its status.
     pub(super) answers: Option<(u64, Status)>,
     /// Error. The message is then handled as an empty one, so that it takes time only at its own
@@ -82,7 +82,7 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
-    pub(super) fn new(posted: Posted, flaw: Option<Status>) -> Self {
+    pub(super) fn new(posted: ReadDescriptor, flaw: Option<Status>) -> Self {
         let (data, answers, answered) = (Vec::new(), None, None);
         Self { posted, answers, flaw, data, rung_at: None, sent: false, answered, void: false }
     }
@@ -152,7 +152,7 @@ impl Arrival {
 
 /// Counts of messages at a virtual interface.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct InterfaceTally {
     /// Sent messages.
     pub sent: u64,
     /// Received messages.
@@ -163,8 +163,8 @@ pub struct Tally {
     pub errors: u64,
 }
 
-impl Tally {
-    pub(super) fn add(&mut self, other: Tally) {
+impl InterfaceTally {
+    pub(super) fn add(&mut self, other: InterfaceTally) {
         self.sent += other.sent;
         self.received += other.received;
         self.lost += other.lost;
@@ -202,13 +202,13 @@ pub(super) struct Interface {
     untold: [u32; 2],
     pub(super) outgoing: Lane<Outgoing>,
     /// Receive descriptors that no message has consumed.
-    pub(super) receives: VecDeque<Result<Posted, Status>>,
+    pub(super) receives: VecDeque<Result<ReadDescriptor, Status>>,
     pub(super) arrivals: Lane<Arrival>,
     /// Receive doorbells that the firmware has not handled.
     pub(super) unposted: u32,
     /// Index of the share that counts its doorbells in the firmware.
     pub(super) share: usize,
-    pub(super) tally: Tally,
+    pub(super) tally: InterfaceTally,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -250,7 +250,7 @@ impl Interface {
             arrivals: Lane::default(),
             unposted: 0,
             share,
-            tally: Tally::default(),
+            tally: InterfaceTally::default(),
         }
     }
 
@@ -356,7 +356,7 @@ impl Interface {
         self.queues.is_none() && self.arrivals.len() == 0 && self.is_done_with()
     }
 
-    pub(super) fn show_fault(&mut self, fault: Fault) {
+    pub(super) fn show_fault(&mut self, fault: ViFault) {
         self.state = State::Error;
         if let Some(queues) = &self.queues {
             queues.show_fault(fault);

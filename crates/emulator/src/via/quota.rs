@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use laxity_vi::Refusal;
-use laxity_vi::provider::{Answer, CompletionEntries, Request, ViQueues};
+use laxity_vi::provider::{Answer, CompletionEntries, ControlRequest, ViQueues};
 
 use super::desk::{MOST_AT_ADAPTER, MOST_MADE, MOST_PROCESSES, MOST_VIS};
 use super::regions;
@@ -85,19 +85,19 @@ pub(super) struct Claim {
 }
 
 impl Claim {
-    fn of(request: &Request) -> Result<Self, Refusal> {
+    fn of(request: &ControlRequest) -> Result<Self, Refusal> {
         let bytes = match *request {
-            Request::Register { length, .. } if length > regions::MOST_BYTES => {
+            ControlRequest::Register { length, .. } if length > regions::MOST_BYTES => {
                 return Err(Refusal::Resource);
             }
-            Request::Register { length, .. } => length,
-            Request::CreateVi { .. } => ViQueues::BYTES as u64,
-            Request::CreateQueue(entries) => {
+            ControlRequest::Register { length, .. } => length,
+            ControlRequest::CreateVi { .. } => ViQueues::BYTES as u64,
+            ControlRequest::CreateQueue(entries) => {
                 CompletionEntries::bytes(entries).ok_or(Refusal::InvalidParameter)? as u64
             }
             _ => 0,
         };
-        Ok(Self { bytes, interfaces: u64::from(matches!(request, Request::CreateVi { .. })) })
+        Ok(Self { bytes, interfaces: u64::from(matches!(request, ControlRequest::CreateVi { .. })) })
     }
 }
 
@@ -128,15 +128,15 @@ impl Quotas {
     }
 
     /// Takes the amounts for `request`; [`settle`](Self::settle) follows.
-    pub(super) fn claim(&mut self, own: &Holdings, request: &Request) -> Result<Claim, Refusal> {
+    pub(super) fn claim(&mut self, own: &Holdings, request: &ControlRequest) -> Result<Claim, Refusal> {
         let claim = Claim::of(request)?;
         let held: u64 = own.regions.values().sum();
         let is_within = match request {
-            Request::Register { .. } => {
+            ControlRequest::Register { .. } => {
                 own.regions.len() < regions::MOST && held + claim.bytes <= regions::MOST_BYTES
             }
-            Request::CreateVi { .. } => own.interfaces.len() < MOST_VIS as usize,
-            Request::CreateQueue(_) => own.queues.len() < MOST_MADE,
+            ControlRequest::CreateVi { .. } => own.interfaces.len() < MOST_VIS as usize,
+            ControlRequest::CreateQueue(_) => own.queues.len() < MOST_MADE,
             _ => true,
         };
         if !is_within || !self.interfaces[own.node].take(own.user, claim.interfaces) {
@@ -150,21 +150,31 @@ impl Quotas {
     }
 
     /// Accounts for `answer` to `request`. The claim of a refused request is returned.
-    pub(super) fn settle(&mut self, own: &mut Holdings, request: &Request, claim: Claim, answer: &Answer) {
+    pub(super) fn settle(
+        &mut self,
+        own: &mut Holdings,
+        request: &ControlRequest,
+        claim: Claim,
+        answer: &Answer,
+    ) {
         let (mut bytes, mut interfaces) = (0, 0);
         match (*request, answer) {
-            (Request::Register { .. }, Answer::Made(handle)) => {
+            (ControlRequest::Register { .. }, Answer::Made(handle)) => {
                 own.regions.insert(*handle, claim.bytes);
             }
-            (Request::CreateVi { .. }, Answer::Made(vi)) => {
+            (ControlRequest::CreateVi { .. }, Answer::Made(vi)) => {
                 own.interfaces.insert(*vi, claim.bytes);
             }
-            (Request::CreateQueue(_), Answer::Made(queue)) => {
+            (ControlRequest::CreateQueue(_), Answer::Made(queue)) => {
                 own.queues.insert(*queue, claim.bytes);
             }
-            (Request::Deregister(handle), Answer::Done) => bytes = own.regions.remove(&handle).unwrap_or(0),
-            (Request::DestroyQueue(queue), Answer::Done) => bytes = own.queues.remove(&queue).unwrap_or(0),
-            (Request::DestroyVi(vi), Answer::Done) => {
+            (ControlRequest::Deregister(handle), Answer::Done) => {
+                bytes = own.regions.remove(&handle).unwrap_or(0);
+            }
+            (ControlRequest::DestroyQueue(queue), Answer::Done) => {
+                bytes = own.queues.remove(&queue).unwrap_or(0);
+            }
+            (ControlRequest::DestroyVi(vi), Answer::Done) => {
                 bytes = own.interfaces.remove(&vi).unwrap_or(0);
                 interfaces = u64::from(bytes > 0);
             }
@@ -195,10 +205,10 @@ mod tests {
         assert!(!pool.take(5, u64::MAX) && pool.take(5, 0));
     }
 
-    fn create() -> Request {
+    fn create() -> ControlRequest {
         let bandwidth = Bandwidth::None;
         let reliability = Reliability::Unreliable;
-        Request::CreateVi {
+        ControlRequest::CreateVi {
             tag: 1,
             reliability,
             write: false,
@@ -209,8 +219,8 @@ mod tests {
         }
     }
 
-    fn register(length: u64) -> Request {
-        Request::Register { base: 0, length, tag: 1, write: false, read: false }
+    fn register(length: u64) -> ControlRequest {
+        ControlRequest::Register { base: 0, length, tag: 1, write: false, read: false }
     }
 
     #[test]
@@ -244,15 +254,15 @@ mod tests {
         assert!(quotas.connect(1, 0).is_some_and(|own| quotas.claim(&own, &create()).is_ok()));
     }
 
-    fn request() -> impl Strategy<Value = Request> {
+    fn request() -> impl Strategy<Value = ControlRequest> {
         let number = 0..4u32;
         prop_oneof![
             Just(create()),
             (0..300u64).prop_map(|mib| register(mib << 20)),
-            (0..9u32).prop_map(Request::CreateQueue),
-            number.clone().prop_map(Request::DestroyVi),
-            number.clone().prop_map(Request::DestroyQueue),
-            number.prop_map(Request::Deregister),
+            (0..9u32).prop_map(ControlRequest::CreateQueue),
+            number.clone().prop_map(ControlRequest::DestroyVi),
+            number.clone().prop_map(ControlRequest::DestroyQueue),
+            number.prop_map(ControlRequest::Deregister),
         ]
     }
 
@@ -272,10 +282,10 @@ mod tests {
                 // destroyed.
                 let answer = match (request, outcome) {
                     (_, 0) => Answer::Refused(Refusal::InvalidState),
-                    (Request::Register { .. }, _) if !own.regions.contains_key(&number) => Answer::Made(number),
-                    (Request::CreateVi { .. }, _) if !own.interfaces.contains_key(&number) => Answer::Made(number),
-                    (Request::CreateQueue(_), _) if !own.queues.contains_key(&number) => Answer::Made(number),
-                    (Request::Deregister(_) | Request::DestroyVi(_) | Request::DestroyQueue(_), _) => Answer::Done,
+                    (ControlRequest::Register { .. }, _) if !own.regions.contains_key(&number) => Answer::Made(number),
+                    (ControlRequest::CreateVi { .. }, _) if !own.interfaces.contains_key(&number) => Answer::Made(number),
+                    (ControlRequest::CreateQueue(_), _) if !own.queues.contains_key(&number) => Answer::Made(number),
+                    (ControlRequest::Deregister(_) | ControlRequest::DestroyVi(_) | ControlRequest::DestroyQueue(_), _) => Answer::Done,
                     _ => Answer::Refused(Refusal::Resource),
                 };
                 quotas.settle(own, &request, claim, &answer);

@@ -19,7 +19,7 @@ use crate::log::{Log, LogError};
 
 /// Replayed service.
 #[derive(Debug)]
-pub struct Replayed {
+pub struct ReplayedService {
     /// Results, equal to those of the service. Its timeliness is in the log's end; without an end
     /// the fitness is unknown.
     pub served: Served,
@@ -35,7 +35,7 @@ pub fn replay<R: Read + 'static>(
     log: Log<R>,
     setup: Setup,
     channels: Vec<Observed>,
-) -> Result<Replayed, ReplayError> {
+) -> Result<ReplayedService, ReplayError> {
     let log = Rc::new(RefCell::new(log));
     let script = Rc::new(RefCell::new(Script::of(log.clone(), setup.nodes)));
     // There is no control thread: orders are in the log, and replies are discarded.
@@ -60,7 +60,7 @@ pub fn replay<R: Read + 'static>(
     let log = log.borrow();
     let Some(end) = log.end() else {
         served.kept = RealTime { inputs: served.inputs, fitness: Fitness::untold(), ..RealTime::default() };
-        return Ok(Replayed { served, cut, trailing: log.trailing() });
+        return Ok(ReplayedService { served, cut, trailing: log.trailing() });
     };
     let (inputs, digest, at) = (served.inputs, served.departures, served.end);
     if (inputs, digest, at) != (end.inputs, end.departures, end.end()) {
@@ -72,7 +72,7 @@ pub fn replay<R: Read + 'static>(
         )));
     }
     served.kept = end.real_time.clone().unwrap_or_default();
-    Ok(Replayed { served, cut, trailing: log.trailing() })
+    Ok(ReplayedService { served, cut, trailing: log.trailing() })
 }
 
 #[cfg(test)]
@@ -82,7 +82,7 @@ mod tests {
     use laxity_model::via::{Firmware, ViaConfig};
     use laxity_units::{Span, Time};
     use laxity_vi::Reliability;
-    use laxity_vi::provider::Request;
+    use laxity_vi::provider::ControlRequest;
     use proptest::prelude::*;
 
     use super::super::inputs::Entry;
@@ -107,7 +107,7 @@ mod tests {
         (cluster.into_served(&outcome), script.borrow_mut().failure.take())
     }
 
-    fn ask(process: u32, brings: bool, request: Request) -> Vec<Entry> {
+    fn ask(process: u32, brings: bool, request: ControlRequest) -> Vec<Entry> {
         let words = request.to_words().into_iter().map(Entry::Word);
         [Entry::Ask { process, brings }].into_iter().chain(words).collect()
     }
@@ -119,18 +119,18 @@ mod tests {
             2 => (few(), few()).prop_map(|(process, node)| vec![Entry::Open { process, node }]),
             1 => few().prop_map(|process| vec![Entry::Gone { process }]),
             1 => Just(vec![Entry::Nothing]),
-            2 => few().prop_map(|process| ask(process, false, Request::CreateTag)),
+            2 => few().prop_map(|process| ask(process, false, ControlRequest::CreateTag)),
             2 => (few(), few(), 0..9000u64, any::<bool>()).prop_map(|(process, tag, length, brings)| {
-                ask(process, brings, Request::Register { base: 0, length, tag, write: true, read: true })
+                ask(process, brings, ControlRequest::Register { base: 0, length, tag, write: true, read: true })
             }),
             3 => (few(), few(), any::<bool>(), 0..2000u64).prop_map(move |(process, tag, brings, playout)| {
                 let reliability = Reliability::Unreliable;
-                let create = Request::CreateVi { tag, reliability, write: true, read: true, bandwidth, queues: [None; 2], playout };
+                let create = ControlRequest::CreateVi { tag, reliability, write: true, read: true, bandwidth, queues: [None; 2], playout };
                 ask(process, brings, create)
             }),
             2 => (few(), few(), few()).prop_map(|(process, vi, host)| {
                 let to = laxity_vi::Address { host, discriminator: 1 };
-                ask(process, false, Request::Connect { vi, to, from: 1 })
+                ask(process, false, ControlRequest::Connect { vi, to, from: 1 })
             }),
             1 => (few(), any::<[u64; 16]>()).prop_map(|(process, words)| {
                 [Entry::Ask { process, brings: false }].into_iter().chain(words.map(Entry::Word)).collect()

@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use laxity_engine::{Calendar, Clock, Doorbell as _, Limits, Stop, Wait};
-use laxity_machine::place::Placed;
+use laxity_engine::{Calendar, Clock, InputDoorbell as _, Limits, Stop, Wait};
+use laxity_machine::place::PlacedThread;
 use laxity_units::{Span, Time};
 
 use super::bells::AnyBell;
 use super::cluster::{Cluster, Event, Violations};
 use super::control::{Doors, socket_of};
 use super::desk::Desk;
-use super::interface::Tally;
+use super::interface::InterfaceTally;
 use super::{Setup, attend};
 
 /// Adapters to be advanced.
@@ -25,7 +25,7 @@ pub struct Stepped {
     cluster: Cluster,
     calendar: Calendar<Event>,
     clock: AtOnce,
-    control: Placed<()>,
+    control: PlacedThread<()>,
     over: Arc<AtomicBool>,
     directory: PathBuf,
 }
@@ -67,7 +67,7 @@ impl Stepped {
     }
 
     /// Counts of messages, and violations by programs.
-    pub fn account(&self) -> (Tally, Violations) {
+    pub fn account(&self) -> (InterfaceTally, Violations) {
         (self.cluster.tally(), self.cluster.violations)
     }
 

@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use laxity_model::via::Doorbell;
+use laxity_model::via::ViDoorbell;
 use laxity_vi::provider::Which;
 
 /// Maximum number of doorbells of a share in the firmware. More than the units that a message
@@ -35,14 +35,14 @@ pub(super) struct Turns {
     /// Number of doorbells in the firmware.
     ahead: u32,
     /// Queues with waiting doorbells, in round-robin order.
-    behind: VecDeque<(u32, Which, VecDeque<Doorbell>)>,
+    behind: VecDeque<(u32, Which, VecDeque<ViDoorbell>)>,
     /// Empty queues, kept for their allocations.
-    spare: Vec<VecDeque<Doorbell>>,
+    spare: Vec<VecDeque<ViDoorbell>>,
 }
 
 impl Turns {
     /// Adds a doorbell of a queue of `vi`; returns it if the firmware is to get it at once.
-    pub(super) fn ring(&mut self, vi: u32, which: Which, doorbell: Doorbell) -> Option<Doorbell> {
+    pub(super) fn ring(&mut self, vi: u32, which: Which, doorbell: ViDoorbell) -> Option<ViDoorbell> {
         if self.ahead < AHEAD {
             self.ahead += 1;
             return Some(doorbell);
@@ -59,7 +59,7 @@ impl Turns {
     }
 
     /// Removes a finished doorbell; returns the next one for the firmware.
-    pub(super) fn done(&mut self) -> Option<Doorbell> {
+    pub(super) fn done(&mut self) -> Option<ViDoorbell> {
         let Some((.., waiting)) = self.behind.front_mut() else {
             self.ahead = self.ahead.saturating_sub(1);
             return None;
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn a_few_at_a_time_each_virtual_interface_in_its_turn() {
         let mut turns = Turns::default();
-        let bell = Doorbell::Receive;
+        let bell = ViDoorbell::Receive;
         for n in 0..AHEAD {
             assert_eq!(turns.ring(1, Which::Receive, bell(n)), Some(bell(n)));
         }
@@ -139,7 +139,7 @@ mod tests {
         let (mut shares, share) = (Shares::default(), |process| Share { node: 0, process, reserved: None });
         let places = [1, 2, 1].map(|process| shares.enter(share(process)));
         assert_eq!(places, [0, 1, 0]);
-        shares.at(0).unwrap().ring(5, Which::Send, Doorbell::Receive(0));
+        shares.at(0).unwrap().ring(5, Which::Send, ViDoorbell::Receive(0));
         shares.leave(0);
         assert!(shares.is(0, share(1)) && !shares.is(0, share(2)));
         assert_eq!(shares.at(0).unwrap().ahead, 1);

@@ -9,9 +9,9 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::{alone, at_ports, permitted, ports};
-use laxity_emulator::emulate::{Options, start};
+use laxity_emulator::emulate::{EmulationOptions, start};
 use laxity_emulator::tap_port::{Ports, Site};
-use laxity_engine::{Dilation, Epoch, Ticks};
+use laxity_engine::{Dilation, TickEpoch, Ticks};
 use laxity_scenario::Scenario;
 use laxity_units::Span;
 
@@ -91,10 +91,10 @@ fn through(name: &str, from: IpAddr, to: IpAddr) {
     let Some(site) = permitted(Site::new(&experiment)) else { return };
     let inside = |node: usize| site.namespace_at(node).expect("each node has a namespace");
     let listener = inside(1).within(|| TcpListener::bind((to, 7009))).unwrap().unwrap();
-    let epoch = Epoch::starting_in(Span::from_ms(20), Ticks::calibrate(), Dilation::NONE);
+    let epoch = TickEpoch::starting_in(Span::from_ms(20), Ticks::calibrate(), Dilation::NONE);
     let ports = Ports::new(&experiment, site.taps()).unwrap().timed_by(move || epoch.now());
     let emulation = at_ports(&experiment, ports, epoch, None);
-    let running = start(emulation, &Options::on(None)).unwrap();
+    let running = start(emulation, &EmulationOptions::on(None)).unwrap();
     let receiver = thread::spawn(move || {
         let mut bytes = Vec::new();
         let (mut stream, _) = listener.accept().unwrap();

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 use laxity_emulator::emulate::{Emulation, no_reports};
 use laxity_emulator::log::Journal;
 use laxity_emulator::tap_port::{Ports, TapBell};
-use laxity_engine::Epoch;
-use laxity_machine::Refused;
+use laxity_engine::TickEpoch;
+use laxity_machine::RefusedBySystem;
 use laxity_machine::tap::Tap;
 use laxity_world::experiment::{Experiment, Task};
 
@@ -45,7 +45,7 @@ pub(crate) fn ports(test: &str, [from, to]: [impl Display; 2]) -> String {
 }
 
 /// Result of `attempt`, or `None` with the reason printed where devices are not permitted.
-pub(crate) fn permitted<T>(attempt: Result<T, Refused>) -> Option<T> {
+pub(crate) fn permitted<T>(attempt: Result<T, RefusedBySystem>) -> Option<T> {
     match attempt {
         Err(refused) if refused.capability().is_some() => {
             println!("skipped: {refused}");
@@ -59,7 +59,7 @@ pub(crate) fn permitted<T>(attempt: Result<T, Refused>) -> Option<T> {
 pub(crate) fn at_ports(
     experiment: &Arc<Experiment>,
     ports: Ports<Tap>,
-    epoch: Epoch,
+    epoch: TickEpoch,
     journal: Option<Journal>,
 ) -> Emulation<Ports<Tap>, TapBell<Tap>> {
     let Task::Simulate(length) = experiment.task else { panic!("a test is simulated") };

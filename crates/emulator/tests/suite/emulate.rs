@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::common::{Written, alone};
-use laxity_emulator::emulate::{Emulation, Options, ReplayError, drive, no_reports, replay, start};
-use laxity_emulator::log::{End, Header, Log, Recorded, Recorder};
+use laxity_emulator::emulate::{Emulation, EmulationOptions, ReplayError, drive, no_reports, replay, start};
+use laxity_emulator::log::{End, Log, LogHeader, RecordedFiles, Recorder};
 use laxity_engine::trace::NoTrace;
-use laxity_engine::{Calendar, Dilation, Epoch, Stop, Ticks, VirtualClock};
+use laxity_engine::{Calendar, Dilation, SimulationClock, Stop, TickEpoch, Ticks};
 use laxity_machine::ring::{Consumer, Watcher, ring};
 use laxity_scenario::Scenario;
 use laxity_scenario::claim::Unread;
@@ -65,8 +65,8 @@ fn experiment(time: &str) -> (Arc<Experiment>, RunLength) {
     (Arc::new(experiment), length)
 }
 
-fn soon() -> Epoch {
-    Epoch::starting_in(Span::from_ms(5), Ticks::calibrate(), Dilation::NONE)
+fn soon() -> TickEpoch {
+    TickEpoch::starting_in(Span::from_ms(5), Ticks::calibrate(), Dilation::NONE)
 }
 
 fn emulation<O, D>(time: &str, outside: O, doorbell: D) -> Emulation<O, D> {
@@ -140,13 +140,14 @@ fn a_world_in_real_time_is_the_world_in_virtual_time() {
     let mut calendar = Calendar::new();
     assembly.start(&mut calendar);
     let outcome =
-        laxity_engine::run(&mut assembly, &mut calendar, &mut VirtualClock, laxity_world::limits(length));
+        laxity_engine::run(&mut assembly, &mut calendar, &mut SimulationClock, laxity_world::limits(length));
     let departures = assembly.departures();
     let (expected, _) = assembly.into_run(outcome.now, &[]);
 
     let mut seen = Vec::new();
     let real = emulation("230 ms", Nothing, || false);
-    let mut driven = drive(real, &Options::on(None), &mut |glance| seen.push(glance.live.now)).unwrap();
+    let mut driven =
+        drive(real, &EmulationOptions::on(None), &mut |glance| seen.push(glance.live.now)).unwrap();
     assert_eq!((driven.stop, driven.end), (Stop::Until, outcome.now));
     assert_eq!(driven.departures, departures);
     let real_time = driven.run.real_time.take().expect("an emulation keeps time");
@@ -161,7 +162,8 @@ fn every_input_is_answered_and_what_is_taken_is_delivered_in_order() {
     const COUNT: u32 = 200;
     let message = |handle| Input::Message { channel: 1, size: Bytes::new(200), handle };
     let (outside, watcher) = Ringed::of(&(0..COUNT).map(message).collect::<Vec<_>>());
-    let driven = drive(emulation("100 ms", outside, watcher), &Options::on(None), &mut |_| {}).unwrap();
+    let driven =
+        drive(emulation("100 ms", outside, watcher), &EmulationOptions::on(None), &mut |_| {}).unwrap();
     let outside = driven.outside;
     assert_eq!(outside.taken + outside.refused, u64::from(COUNT));
     assert!(outside.taken > 0 && outside.refused > 0, "a queue of 8 takes some of 200 at once");
@@ -177,11 +179,11 @@ fn a_log_replays_the_run_from_itself_alone() {
     let point = scenario.0.points().next().unwrap();
     let experiment = scenario.0.experiment(&point);
     let Task::Simulate(length) = experiment.task else { panic!("a test is simulated") };
-    let mut header = Header::new(&scenario.0, &point, length, &path, &Recorded::of(&scenario.1));
+    let mut header = LogHeader::new(&scenario.0, &point, length, &path, &RecordedFiles::of(&scenario.1));
     assert!(header.experiment().is_err(), "nothing was read, so nothing is kept");
-    let files = Recorded::of(&scenario.1);
+    let files = RecordedFiles::of(&scenario.1);
     Scenario::read(&path, &files, &Unread).unwrap();
-    header = Header::new(&scenario.0, &point, length, &path, &files);
+    header = LogHeader::new(&scenario.0, &point, length, &path, &files);
     header.channels = vec![1];
 
     let (mut producer, inputs) = ring(64);
@@ -191,7 +193,7 @@ fn a_log_replays_the_run_from_itself_alone() {
     let (journal, recorder) = Recorder::start(file.clone(), &header).unwrap();
     let mut emulation = emulation("3600 s", outside, watcher);
     emulation.journal = Some(journal);
-    let running = start(emulation, &Options::on(None)).unwrap();
+    let running = start(emulation, &EmulationOptions::on(None)).unwrap();
     // Arrival times depend on the machine; the replay has to reproduce them.
     let mut had = 0;
     for handle in 0..300 {
@@ -246,7 +248,8 @@ fn a_log_replays_the_run_from_itself_alone() {
 fn an_outside_that_says_stop_ends_the_run() {
     let _turn = alone();
     let (outside, watcher) = Ringed::of(&[Input::Stop]);
-    let driven = drive(emulation("3600 s", outside, watcher), &Options::on(None), &mut |_| {}).unwrap();
+    let driven =
+        drive(emulation("3600 s", outside, watcher), &EmulationOptions::on(None), &mut |_| {}).unwrap();
     assert_eq!(driven.stop, Stop::Finished);
     assert_eq!(driven.run.simulated, driven.end.as_secs_f64());
 }
@@ -271,7 +274,7 @@ fn a_run_that_ends_by_the_clock_ends_however_late_its_events_are() {
     let _turn = alone();
     let emulation = Emulation { channels: Vec::new(), ..emulation("400 ms", Slow, || true) };
     let epoch = emulation.epoch;
-    let options = Options { by_clock: true, ..Options::on(None) };
+    let options = EmulationOptions { by_clock: true, ..EmulationOptions::on(None) };
     let driven = drive(emulation, &options, &mut |_| {}).unwrap();
     let took = epoch.now();
     assert_eq!(driven.stop, Stop::Finished);

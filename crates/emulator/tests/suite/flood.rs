@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::common::{alone, at_ports, permitted, ports};
-use laxity_emulator::emulate::{Options, start};
+use laxity_emulator::emulate::{EmulationOptions, start};
 use laxity_emulator::tap_port::{Ports, Site};
-use laxity_engine::{Dilation, Epoch, Ticks};
+use laxity_engine::{Dilation, TickEpoch, Ticks};
 use laxity_scenario::Scenario;
 use laxity_units::Span;
 
@@ -106,10 +106,10 @@ fn a_flood_pushes_out_nothing_of_a_real_time_channel() {
         }
     }
 
-    let epoch = Epoch::starting_in(Span::from_ms(5), Ticks::calibrate(), Dilation::NONE);
+    let epoch = TickEpoch::starting_in(Span::from_ms(5), Ticks::calibrate(), Dilation::NONE);
     let ports = Ports::new(&experiment, site.taps()).unwrap().timed_by(move || epoch.now());
     let emulation = at_ports(&experiment, ports, epoch, None);
-    let driven = start(emulation, &Options::on(None)).unwrap().watch(&mut |_| {});
+    let driven = start(emulation, &EmulationOptions::on(None)).unwrap().watch(&mut |_| {});
 
     let mut received = Vec::new();
     let mut message = [0; 16];

@@ -8,9 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::{alone, at_ports, permitted, ports};
-use laxity_emulator::emulate::{Options, start};
+use laxity_emulator::emulate::{EmulationOptions, start};
 use laxity_emulator::tap_port::{Ports, Site};
-use laxity_engine::{Dilation, Epoch, Ticks};
+use laxity_engine::{Dilation, TickEpoch, Ticks};
 use laxity_scenario::Scenario;
 use laxity_units::{Span, Time};
 
@@ -84,10 +84,10 @@ fn a_stream_beside_a_flood_is_whole_in_order_and_never_early() {
     // There are no responses: the timeout serves as a delay.
     flood.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
 
-    let epoch = Epoch::starting_in(Span::from_ms(20), Ticks::calibrate(), Dilation::NONE);
+    let epoch = TickEpoch::starting_in(Span::from_ms(20), Ticks::calibrate(), Dilation::NONE);
     let ports = Ports::new(&experiment, site.taps()).unwrap().timed_by(move || epoch.now());
     let emulation = at_ports(&experiment, ports, epoch, None);
-    let running = start(emulation, &Options::on(None)).unwrap();
+    let running = start(emulation, &EmulationOptions::on(None)).unwrap();
     let sender = thread::spawn(move || {
         let mut next = Time::ZERO + Span::from_ms(30);
         for number in 0..SENT {

@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::common::{alone, permitted};
-use laxity_emulator::emulate::{Emulation, Options, no_reports, start};
-use laxity_emulator::tap_port::{Counts, Ports, Site, TapBell};
-use laxity_engine::{Dilation, Doorbell, Epoch, Ticks};
+use laxity_emulator::emulate::{Emulation, EmulationOptions, no_reports, start};
+use laxity_emulator::tap_port::{FrameCounts, Ports, Site, TapBell};
+use laxity_engine::{Dilation, InputDoorbell, TickEpoch, Ticks};
 use laxity_machine::ip::Ip;
 use laxity_scenario::Scenario;
 use laxity_units::{Span, Time};
@@ -120,7 +120,7 @@ fn pings(socket: &OwnedFd, to: Ipv4Addr, number: u8) -> bool {
 /// Doorbell that also rings at the end of the run.
 struct Over<D>(D, Arc<AtomicBool>);
 
-impl<D: Doorbell> Doorbell for Over<D> {
+impl<D: InputDoorbell> InputDoorbell for Over<D> {
     fn is_rung(&mut self) -> bool {
         self.0.is_rung() || self.1.load(Ordering::Relaxed)
     }
@@ -152,7 +152,7 @@ fn every_host_reaches_every_other_and_a_broadcast_reaches_all() {
     let Task::Simulate(length) = experiment.task else { panic!("a test is simulated") };
     let Some(site) = permitted(Site::new(&experiment)) else { return };
     let ports = Ports::new(&experiment, site.taps()).unwrap();
-    let epoch = Epoch::starting_in(Span::from_ms(5), Ticks::calibrate(), Dilation::NONE);
+    let epoch = TickEpoch::starting_in(Span::from_ms(5), Ticks::calibrate(), Dilation::NONE);
     let ports = ports.timed_by(move || epoch.now());
     let over = Arc::new(AtomicBool::new(false));
     let emulation = Emulation {
@@ -166,7 +166,7 @@ fn every_host_reaches_every_other_and_a_broadcast_reaches_all() {
         reports: no_reports(),
         journal: None,
     };
-    let running = start(emulation, &Options::on(None)).unwrap();
+    let running = start(emulation, &EmulationOptions::on(None)).unwrap();
 
     let mut number = 0;
     for from in 0..3 {
@@ -204,7 +204,7 @@ fn every_host_reaches_every_other_and_a_broadcast_reaches_all() {
     }
     over.store(true, Ordering::Relaxed);
     let driven = running.watch(&mut |_| {});
-    let counts: Counts = driven.outside.0.counts();
+    let counts: FrameCounts = driven.outside.0.counts();
     assert!(counts.copies >= 3, "two broadcasts and a request for an address: {counts:?}");
     assert_eq!((counts.oversize, counts.refused, counts.undeliverable), (0, 0, 0));
     let delivered = |name: &str| {

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::common::{Written, alone, at_ports, permitted, ports};
-use laxity_emulator::emulate::{Options, replay, start};
-use laxity_emulator::log::{End, Header, Log, Recorded, Recorder};
+use laxity_emulator::emulate::{EmulationOptions, replay, start};
+use laxity_emulator::log::{End, Log, LogHeader, RecordedFiles, Recorder};
 use laxity_emulator::tap_port::{Ports, Site};
-use laxity_engine::{Dilation, Epoch, Ticks};
+use laxity_engine::{Dilation, TickEpoch, Ticks};
 use laxity_scenario::Scenario;
 use laxity_scenario::claim::Unread;
 use laxity_units::Span;
@@ -64,7 +64,7 @@ fn datagrams_go_through_in_order_and_the_log_replays_them() {
     let _turn = alone();
     let path = PathBuf::from("test.toml");
     let files = BTreeMap::from([(path.clone(), scenario().into_bytes())]);
-    let files = Recorded::of(&files);
+    let files = RecordedFiles::of(&files);
     let scenario = Scenario::read(&path, &files, &Unread).unwrap_or_else(|errors| panic!("{errors}"));
     let point = scenario.points().next().unwrap();
     let experiment = Arc::new(scenario.experiment(&point));
@@ -78,14 +78,14 @@ fn datagrams_go_through_in_order_and_the_log_replays_them() {
     to.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
 
     let ports = Ports::new(&experiment, site.taps()).unwrap();
-    let mut header = Header::new(&scenario, &point, length, &path, &files);
+    let mut header = LogHeader::new(&scenario, &point, length, &path, &files);
     header.channels = ports.channels();
     let file = Written::default();
     let (journal, recorder) = Recorder::start(file.clone(), &header).unwrap();
-    let epoch = Epoch::starting_in(Span::from_ms(5), Ticks::calibrate(), Dilation::NONE);
+    let epoch = TickEpoch::starting_in(Span::from_ms(5), Ticks::calibrate(), Dilation::NONE);
     let ports = ports.timed_by(move || epoch.now());
     let emulation = at_ports(&experiment, ports, epoch, Some(journal));
-    let running = start(emulation, &Options::on(None)).unwrap();
+    let running = start(emulation, &EmulationOptions::on(None)).unwrap();
     for number in 0..SENT {
         from.send_to(&number.to_be_bytes(), (Ipv4Addr::new(10, 77, 9, 2), 7009)).unwrap();
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use laxity_engine::{Calendar, Limits, Stop, VirtualClock, World, run};
+use laxity_engine::{Calendar, Limits, SimulationClock, Stop, World, run};
 use laxity_units::{Span, Time};
 
 use crate::{Polled, SEED, SplitMix64, hold as b, polling as a, timed};
@@ -157,7 +157,7 @@ pub(crate) fn polling() -> (Polled, Duration) {
     calendar.schedule(Time::from_ns(1), PollingEvent::Source(SourceEvent::Arrive));
     calendar.schedule(Time::from_ns(a::SLOT), PollingEvent::Adapter(AdapterEvent::Poll));
     let limits = Limits::NONE.until(Time::from_ns(a::UNTIL));
-    let (outcome, took) = timed(|| run(&mut world, &mut calendar, &mut VirtualClock, limits));
+    let (outcome, took) = timed(|| run(&mut world, &mut calendar, &mut SimulationClock, limits));
     assert_eq!(outcome.stop, Stop::Until);
     let Adapter { served, drops, latency, .. } = world.adapter;
     (Polled { events: outcome.events, served, drops, latency: latency.as_ps() / 1000 }, took)
@@ -205,7 +205,7 @@ pub(crate) fn hold(components: u32, fires: u64) -> (u64, Duration) {
         calendar.schedule(Time::from_ns(world.random.exp(b::MEAN)), Fire(i));
     }
     let limits = Limits::NONE.events(fires);
-    let (outcome, took) = timed(|| run(&mut world, &mut calendar, &mut VirtualClock, limits));
+    let (outcome, took) = timed(|| run(&mut world, &mut calendar, &mut SimulationClock, limits));
     assert_eq!((outcome.stop, outcome.events), (Stop::Events, fires));
     (world.checksum, took)
 }

@@ -44,7 +44,7 @@ pub struct Gap {
 
 /// Events that were late for one cause; spans are in the time of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Late {
+pub struct LateEvents {
     /// Number of events.
     pub count: u64,
     /// Sum of their lateness.
@@ -53,7 +53,7 @@ pub struct Late {
     pub longest: Span,
 }
 
-impl Late {
+impl LateEvents {
     fn add(&mut self, late: Span) {
         self.count += 1;
         self.total = self.total.saturating_add(late);
@@ -70,9 +70,9 @@ pub struct Attribution {
     /// Number of waits late by at most the allowance.
     pub on_time: u64,
     /// Late because the machine is too slow.
-    pub backlog: Late,
+    pub backlog: LateEvents,
     /// Late because the platform stalled.
-    pub stall: Late,
+    pub stall: LateEvents,
     /// Number of gaps of at least the threshold, whether or not an event was late for them.
     pub gap_count: u64,
     /// Sum of their lengths, in real time.
@@ -82,7 +82,7 @@ pub struct Attribution {
 
 impl Default for Attribution {
     fn default() -> Self {
-        let (backlog, stall) = (Late::default(), Late::default());
+        let (backlog, stall) = (LateEvents::default(), LateEvents::default());
         let gaps = Vec::with_capacity(KEPT);
         Self { on_time: 0, backlog, stall, gap_count: 0, gap_total: Span::ZERO, gaps }
     }

@@ -28,7 +28,7 @@
 use laxity_units::{Span, Time};
 
 use super::attribution::{Attribution, During, Gap};
-use super::ticks::{Counter, Epoch, Ticks};
+use super::ticks::{Counter, TickEpoch, Ticks};
 use super::{Clock, Wait};
 
 /// Reports whether an input has arrived since the world last took all of them.
@@ -36,7 +36,7 @@ use super::{Clock, Wait};
 /// Every turn of a spinning wait polls it, so it should cost no more than a load;
 /// [`is_rung_before`](Self::is_rung_before) is for costlier ones. A world that takes all inputs
 /// clears it; if it is still rung afterwards, that is a new wake.
-pub trait Doorbell {
+pub trait InputDoorbell {
     /// Whether an input is pending.
     fn is_rung(&mut self) -> bool;
 
@@ -52,7 +52,7 @@ pub trait Doorbell {
     }
 }
 
-impl<F: FnMut() -> bool> Doorbell for F {
+impl<F: FnMut() -> bool> InputDoorbell for F {
     #[inline(always)]
     fn is_rung(&mut self) -> bool {
         self()
@@ -65,13 +65,13 @@ pub struct RealClock<D> {
     spin: Spin<Ticks, D>,
 }
 
-impl<D: Doorbell> RealClock<D> {
+impl<D: InputDoorbell> RealClock<D> {
     /// Clock of the run that begins at `epoch`, woken by `doorbell`.
     ///
     /// An event counts as on time up to 1 us after its time, and 20 us without a reading of the
     /// counter count as a gap; [`allowing`](Self::allowing) and
     /// [`seeing_gaps_from`](Self::seeing_gaps_from) change these.
-    pub fn new(epoch: Epoch, doorbell: D) -> Self {
+    pub fn new(epoch: TickEpoch, doorbell: D) -> Self {
         Self { spin: Spin::new(*epoch.ticks(), epoch, doorbell) }
     }
 
@@ -100,7 +100,7 @@ impl<D: Doorbell> RealClock<D> {
     }
 }
 
-impl<D: Doorbell> Clock for RealClock<D> {
+impl<D: InputDoorbell> Clock for RealClock<D> {
     #[inline]
     fn wait_until(&mut self, t: Time) -> Wait {
         self.spin.wait_until(t)
@@ -121,7 +121,7 @@ const SHORT: u64 = 16;
 #[derive(Debug)]
 struct Spin<C, D> {
     counter: C,
-    epoch: Epoch,
+    epoch: TickEpoch,
     doorbell: D,
     /// Time of the last answer.
     answered: Time,
@@ -143,8 +143,8 @@ struct Spin<C, D> {
     attribution: Attribution,
 }
 
-impl<C: Counter, D: Doorbell> Spin<C, D> {
-    fn new(counter: C, epoch: Epoch, doorbell: D) -> Self {
+impl<C: Counter, D: InputDoorbell> Spin<C, D> {
+    fn new(counter: C, epoch: TickEpoch, doorbell: D) -> Self {
         Self {
             counter,
             epoch,
@@ -271,7 +271,7 @@ mod tests {
     }
 
     /// Clock over a scripted counter, and the counter's cell.
-    fn clock<D: Doorbell>(steps: &[u64], doorbell: D) -> (Spin<Scripted, D>, Rc<Cell<u64>>) {
+    fn clock<D: InputDoorbell>(steps: &[u64], doorbell: D) -> (Spin<Scripted, D>, Rc<Cell<u64>>) {
         let now = Rc::new(Cell::new(0));
         let counter = Scripted { now: now.clone(), steps: steps.iter().copied().collect() };
         (Spin::new(counter, epoch(1000.0, 0, Dilation::NONE), doorbell), now)

@@ -140,7 +140,7 @@ impl Dilation {
 ///
 /// Made once and copied to every thread of a run, so all threads agree on the time.
 #[derive(Debug, Clone, Copy)]
-pub struct Epoch {
+pub struct TickEpoch {
     ticks: Ticks,
     /// Counter at time zero.
     zero: u64,
@@ -150,7 +150,7 @@ pub struct Epoch {
     density: u64,
 }
 
-impl Epoch {
+impl TickEpoch {
     /// Run with time zero at `lead` of real time from now.
     ///
     /// The lead lets threads start before the first event. Until then the time is zero.
@@ -217,9 +217,9 @@ impl Epoch {
 
 /// Epoch that is independent of any counter.
 #[cfg(test)]
-pub(super) fn epoch(ps_per_tick: f64, zero: u64, dilation: Dilation) -> Epoch {
+pub(super) fn epoch(ps_per_tick: f64, zero: u64, dilation: Dilation) -> TickEpoch {
     let ticks = Ticks { source: Source::Monotonic(monotonic::now()), ps_per_tick, error_ppb: 0.0 };
-    Epoch::at(zero, ticks, dilation)
+    TickEpoch::at(zero, ticks, dilation)
 }
 
 #[cfg(test)]

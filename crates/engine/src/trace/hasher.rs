@@ -9,7 +9,7 @@
 
 use laxity_units::Time;
 
-use super::{Arguments, Flow, Trace, Track, Tracks};
+use super::{Arguments, TraceFlow, TraceSink, Track, Tracks};
 use crate::random::splitmix64;
 
 /// Hashes every record, in order.
@@ -64,7 +64,7 @@ impl TraceHasher {
     }
 }
 
-impl Trace for TraceHasher {
+impl TraceSink for TraceHasher {
     fn track(&mut self, name: &str) -> Track {
         let (track, new) = self.tracks.name(name);
         if new {
@@ -95,7 +95,7 @@ impl Trace for TraceHasher {
         self.word(value as u64);
     }
 
-    fn flow(&mut self, track: Track, at: Time, id: u64, flow: Flow) {
+    fn flow(&mut self, track: Track, at: Time, id: u64, flow: TraceFlow) {
         self.record(4, track);
         self.word(at.as_ps());
         self.word(id);
@@ -127,9 +127,9 @@ mod tests {
             hash(&|h, t| h.instant(t, "a", at(1), &[])),
             hash(&|h, t| h.level(t, at(1), 1)),
             hash(&|h, t| h.level(t, at(1), -1)),
-            hash(&|h, t| h.flow(t, at(1), 7, Flow::Begins)),
-            hash(&|h, t| h.flow(t, at(1), 7, Flow::Ends)),
-            hash(&|h, t| h.flow(t, at(1), 8, Flow::Ends)),
+            hash(&|h, t| h.flow(t, at(1), 7, TraceFlow::Begins)),
+            hash(&|h, t| h.flow(t, at(1), 7, TraceFlow::Ends)),
+            hash(&|h, t| h.flow(t, at(1), 8, TraceFlow::Ends)),
             hash(&|h, _| {
                 let other = h.track("u");
                 h.level(other, at(1), 1);

@@ -1,8 +1,8 @@
 //! Traces of a run: stages, instants, levels.
 //!
 //! A result shows that a deadline was missed; a trace shows in which stage the time was spent. A
-//! component is given a [`Trace`] and reports facts: a [`Trace::span`] at the end of a stage, with
-//! its beginning; a [`Trace::instant`] for an action without duration; a [`Trace::level`] when a
+//! component is given a [`TraceSink`] and reports facts: a [`TraceSink::span`] at the end of a stage, with
+//! its beginning; a [`TraceSink::instant`] for an action without duration; a [`TraceSink::level`] when a
 //! queue's length changes. Reporting a span at its end avoids open spans that must be closed in
 //! order, or are left when the run stops.
 //!
@@ -59,7 +59,7 @@ pub type Arguments<'a> = &'a [(&'a str, u64)];
 
 /// Position in a flow from track to track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flow {
+pub enum TraceFlow {
     /// First span.
     Begins,
     /// Intermediate span.
@@ -69,7 +69,7 @@ pub enum Flow {
 }
 
 /// Sink of a trace.
-pub trait Trace {
+pub trait TraceSink {
     /// Whether records are kept; a component can skip work that only a trace needs.
     fn is_kept(&self) -> bool {
         true
@@ -93,7 +93,7 @@ pub trait Trace {
 
     /// Records that the flow `id` is in the span of `track` at `at`. Spans are recorded at their
     /// end, so the span may be recorded before or after this. Sinks without flows ignore it.
-    fn flow(&mut self, _track: Track, _at: Time, _id: u64, _flow: Flow) {}
+    fn flow(&mut self, _track: Track, _at: Time, _id: u64, _flow: TraceFlow) {}
 
     /// Declares that `value` of `argument` means `name`, which a sink may write instead.
     fn means(&mut self, _argument: &'static str, _value: u64, _name: &str) {}
@@ -103,7 +103,7 @@ pub trait Trace {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoTrace;
 
-impl Trace for NoTrace {
+impl TraceSink for NoTrace {
     #[inline(always)]
     fn is_kept(&self) -> bool {
         false
@@ -124,7 +124,7 @@ impl Trace for NoTrace {
     fn level(&mut self, _: Track, _: Time, _: i64) {}
 }
 
-impl<T: Trace + ?Sized> Trace for &mut T {
+impl<T: TraceSink + ?Sized> TraceSink for &mut T {
     fn is_kept(&self) -> bool {
         (**self).is_kept()
     }
@@ -145,7 +145,7 @@ impl<T: Trace + ?Sized> Trace for &mut T {
         (**self).level(track, at, value);
     }
 
-    fn flow(&mut self, track: Track, at: Time, id: u64, flow: Flow) {
+    fn flow(&mut self, track: Track, at: Time, id: u64, flow: TraceFlow) {
         (**self).flow(track, at, id, flow);
     }
 
@@ -155,7 +155,7 @@ impl<T: Trace + ?Sized> Trace for &mut T {
 }
 
 /// Both get all records. They must have the same tracks before they become a pair.
-impl<A: Trace, B: Trace> Trace for (A, B) {
+impl<A: TraceSink, B: TraceSink> TraceSink for (A, B) {
     fn is_kept(&self) -> bool {
         self.0.is_kept() || self.1.is_kept()
     }
@@ -185,7 +185,7 @@ impl<A: Trace, B: Trace> Trace for (A, B) {
         self.1.level(track, at, value);
     }
 
-    fn flow(&mut self, track: Track, at: Time, id: u64, flow: Flow) {
+    fn flow(&mut self, track: Track, at: Time, id: u64, flow: TraceFlow) {
         self.0.flow(track, at, id, flow);
         self.1.flow(track, at, id, flow);
     }

@@ -20,7 +20,7 @@ use std::io::{self, Write};
 
 use laxity_units::Time;
 
-use super::{Arguments, Flow, Trace, Track, Tracks};
+use super::{Arguments, TraceFlow, TraceSink, Track, Tracks};
 
 const PER_MICRO: u64 = 1_000_000;
 
@@ -121,7 +121,7 @@ impl<W: Write> PerfettoTrace<W> {
     }
 }
 
-impl<W: Write> Trace for PerfettoTrace<W> {
+impl<W: Write> TraceSink for PerfettoTrace<W> {
     fn track(&mut self, name: &str) -> Track {
         let (track, new) = self.tracks.name(name);
         if new {
@@ -150,11 +150,11 @@ impl<W: Write> Trace for PerfettoTrace<W> {
         self.flush_line();
     }
 
-    fn flow(&mut self, track: Track, at: Time, id: u64, flow: Flow) {
+    fn flow(&mut self, track: Track, at: Time, id: u64, flow: TraceFlow) {
         let (kind, binds) = match flow {
-            Flow::Begins => ('s', ""),
-            Flow::Passes => ('t', ""),
-            Flow::Ends => ('f', ",\"bp\":\"e\""),
+            TraceFlow::Begins => ('s', ""),
+            TraceFlow::Passes => ('t', ""),
+            TraceFlow::Ends => ('f', ",\"bp\":\"e\""),
         };
         self.begin(kind, track, "message", at);
         write!(self.line, ",\"cat\":\"message\",\"id\":{id}{binds}").expect("a string takes all");

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use laxity_engine::trace::{Flow, NoTrace, PerfettoTrace, Trace, TraceHasher};
+use laxity_engine::trace::{NoTrace, PerfettoTrace, TraceFlow, TraceHasher, TraceSink};
 use laxity_engine::{FrameCapture, LinkType};
 use laxity_units::{Bytes, Time};
 use pcap_file::DataLink;
@@ -10,7 +10,7 @@ use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption
 use pcap_file::pcapng::{Block, PcapNgReader};
 use serde_json::Value;
 
-fn tell(trace: &mut impl Trace) {
+fn tell(trace: &mut impl TraceSink) {
     let (dma, queue) = (trace.track("adapter \"a\"\\dma\n"), trace.track("queue"));
     assert_eq!(trace.track("queue"), queue);
     trace.span(
@@ -54,9 +54,11 @@ fn a_way_is_an_arrow_and_a_value_has_a_meaning() {
     trace.means("channel", 3, "the \"film\"");
     trace.span(cpu, "packet", Time::from_ps(0), Time::from_ps(9_000_000), &[("channel", 3), ("message", 3)]);
     trace.span(link, "transmit", Time::from_ps(9_000_000), Time::from_ps(12_000_000), &[("channel", 4)]);
-    for (track, at, flow) in
-        [(cpu, 8_999_000, Flow::Begins), (link, 9_500_000, Flow::Passes), (link, 11_999_000, Flow::Ends)]
-    {
+    for (track, at, flow) in [
+        (cpu, 8_999_000, TraceFlow::Begins),
+        (link, 9_500_000, TraceFlow::Passes),
+        (link, 11_999_000, TraceFlow::Ends),
+    ] {
         trace.flow(track, Time::from_ps(at), 77, flow);
     }
     let text = String::from_utf8(trace.finish().unwrap()).unwrap();

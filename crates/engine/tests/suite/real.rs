@@ -4,7 +4,9 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use laxity_engine::{Calendar, Dilation, Doorbell, Epoch, Limits, RealClock, Stop, Ticks, World, run};
+use laxity_engine::{
+    Calendar, Dilation, InputDoorbell, Limits, RealClock, Stop, TickEpoch, Ticks, World, run,
+};
 use laxity_units::{Span, Time};
 
 /// Numbers sent from another thread: their count, and whether they are complete.
@@ -18,7 +20,7 @@ struct Mailbox {
 
 struct Bell<'a>(&'a Mailbox);
 
-impl Doorbell for Bell<'_> {
+impl InputDoorbell for Bell<'_> {
     fn is_rung(&mut self) -> bool {
         let closed = self.0.closed.load(Ordering::Acquire) && !self.0.noticed.load(Ordering::Relaxed);
         closed || self.0.sent.load(Ordering::Acquire) != self.0.taken.load(Ordering::Relaxed)
@@ -53,8 +55,8 @@ impl World for Receiver<'_> {
     }
 }
 
-fn epoch(dilation: Dilation) -> Epoch {
-    Epoch::starting_in(Span::from_us(50), Ticks::calibrate(), dilation)
+fn epoch(dilation: Dilation) -> TickEpoch {
+    TickEpoch::starting_in(Span::from_us(50), Ticks::calibrate(), dilation)
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! One loop with any clock gives the same run.
 
-use laxity_engine::trace::{NoTrace, Trace, TraceHasher, Track};
+use laxity_engine::trace::{NoTrace, TraceHasher, TraceSink, Track};
 use laxity_engine::{
-    Calendar, Clock, Limits, Outcome, ScriptedClock, Seed, Stop, Stream, VirtualClock, World, run,
+    Calendar, Clock, EngineOutcome, Limits, ScriptedClock, Seed, SimulationClock, Stop, Stream, World, run,
 };
 use laxity_units::{Span, Time};
 use proptest::prelude::*;
@@ -26,7 +26,7 @@ enum Event {
     Served { since: Time },
 }
 
-impl<T: Trace> Queue<T> {
+impl<T: TraceSink> Queue<T> {
     fn new(seed: u64, mut trace: T) -> (Self, Calendar<Event>) {
         let seed = Seed::new(seed);
         let track = trace.track("server");
@@ -52,7 +52,7 @@ impl<T: Trace> Queue<T> {
     }
 }
 
-impl<T: Trace> World for Queue<T> {
+impl<T: TraceSink> World for Queue<T> {
     type Event = Event;
 
     fn handle(&mut self, now: Time, event: Event, calendar: &mut Calendar<Event>) {
@@ -88,7 +88,7 @@ impl<T: Trace> World for Queue<T> {
 const END: Time = Time::from_ns(2_000_000);
 
 /// Hash of a run of `seed` under `clock`, and its outcome.
-fn traced(seed: u64, clock: &mut impl Clock, outside: &[Time]) -> (u64, Outcome) {
+fn traced(seed: u64, clock: &mut impl Clock, outside: &[Time]) -> (u64, EngineOutcome) {
     let (mut world, mut calendar) = Queue::new(seed, TraceHasher::new());
     world.outside = outside.to_vec();
     let outcome = run(&mut world, &mut calendar, clock, Limits::NONE.until(END));
@@ -98,9 +98,9 @@ fn traced(seed: u64, clock: &mut impl Clock, outside: &[Time]) -> (u64, Outcome)
 
 #[test]
 fn the_same_seed_is_the_same_run() {
-    let (hash, outcome) = traced(1, &mut VirtualClock, &[]);
-    assert_eq!((hash, outcome.clone()), traced(1, &mut VirtualClock, &[]));
-    assert_ne!(hash, traced(2, &mut VirtualClock, &[]).0);
+    let (hash, outcome) = traced(1, &mut SimulationClock, &[]);
+    assert_eq!((hash, outcome.clone()), traced(1, &mut SimulationClock, &[]));
+    assert_ne!(hash, traced(2, &mut SimulationClock, &[]).0);
     assert_eq!((outcome.stop, outcome.now), (Stop::Until, END));
     assert_eq!((outcome.lateness.count(), outcome.lateness.max()), (outcome.events, Span::ZERO));
     assert_eq!(hash, 2_666_704_998_940_448_870, "the same on every machine");
@@ -119,7 +119,7 @@ proptest! {
         let wakes: Vec<Time> = wakes.into_iter().map(Time::from_ns).collect();
         let mut clock = ScriptedClock::new(late.clone(), wakes.iter().copied());
         let (hash, outcome) = traced(1, &mut clock, &[]);
-        let (punctual_hash, punctual) = traced(1, &mut VirtualClock, &[]);
+        let (punctual_hash, punctual) = traced(1, &mut SimulationClock, &[]);
         prop_assert_eq!(hash, punctual_hash);
         prop_assert_eq!(outcome.events, punctual.events);
         prop_assert_eq!(outcome.wakes, wakes.iter().filter(|at| **at <= END).count() as u64);
@@ -152,14 +152,14 @@ fn an_idle_world_waits_for_its_outside_until_the_limit() {
 
 #[test]
 fn a_run_in_pieces_is_the_same_run() {
-    let (whole, _) = traced(1, &mut VirtualClock, &[]);
+    let (whole, _) = traced(1, &mut SimulationClock, &[]);
     let (mut world, mut calendar) = Queue::new(1, TraceHasher::new());
     let mut until = Time::ZERO;
     while until < END {
         until += Span::from_us(50);
         loop {
             let limits = Limits::NONE.until(until).events(3);
-            match run(&mut world, &mut calendar, &mut VirtualClock, limits).stop {
+            match run(&mut world, &mut calendar, &mut SimulationClock, limits).stop {
                 Stop::Events => {}
                 stop => break assert_eq!(stop, Stop::Until),
             }
@@ -173,7 +173,7 @@ fn every_limit_stops_where_it_says() {
     let stopped = |limits, enough| {
         let (mut world, mut calendar) = Queue::new(1, NoTrace);
         world.enough = enough;
-        let outcome = run(&mut world, &mut calendar, &mut VirtualClock, limits);
+        let outcome = run(&mut world, &mut calendar, &mut SimulationClock, limits);
         (outcome.stop, outcome.events, world.served)
     };
     assert_eq!(stopped(Limits::NONE.events(7), u64::MAX).0, Stop::Events);
@@ -190,10 +190,10 @@ fn nothing_to_come_and_no_limit_is_the_end() {
     let mut calendar = Calendar::new();
     calendar.schedule(Time::from_ns(3), Event::Served { since: Time::ZERO });
     world.waiting = 1;
-    let outcome = run(&mut world, &mut calendar, &mut VirtualClock, Limits::NONE);
+    let outcome = run(&mut world, &mut calendar, &mut SimulationClock, Limits::NONE);
     assert_eq!((outcome.stop, outcome.now, outcome.events), (Stop::Drained, Time::from_ns(3), 1));
     let limit = Limits::NONE.until(Time::from_ns(1));
-    let again = run(&mut world, &mut calendar, &mut VirtualClock, limit);
+    let again = run(&mut world, &mut calendar, &mut SimulationClock, limit);
     assert_eq!((again.stop, again.now), (Stop::Until, Time::from_ns(3)), "a limit in the past leaves now");
 }
 
@@ -226,7 +226,7 @@ fn what_comes_near_is_said_ahead() {
         for event in 0..count {
             calendar.schedule(Time::from_ns(random.below(1 << 40)), event);
         }
-        run(&mut world, &mut calendar, &mut VirtualClock, Limits::NONE);
+        run(&mut world, &mut calendar, &mut SimulationClock, Limits::NONE);
         let mut so_far = 0;
         for (handled, mut events) in world.ahead.into_inner() {
             assert_eq!(handled, so_far);
@@ -284,7 +284,7 @@ impl World for Walkers {
 #[test]
 fn who_goes_on_by_itself_is_the_same_run() {
     const EVENTS: usize = 40_000;
-    let mut clocks = (VirtualClock, ScriptedClock::default());
+    let mut clocks = (SimulationClock, ScriptedClock::default());
     for count in [1, 2, 3, 5, 7, 100, 5000] {
         let (mut asks, mut calendar) = Walkers::new(count, false);
         let asked = run(&mut asks, &mut calendar, &mut clocks.0, Limits::NONE.events(EVENTS as u64));
@@ -320,7 +320,7 @@ fn nobody_goes_on_who_is_waited_for() {
     assert!(!calendar.leap(Time::from_ns(1)));
     run(&mut goes, &mut calendar, &mut ScriptedClock::default(), Limits::NONE.events(50));
     assert_eq!((goes.walked.len(), goes.leaps), (50, 0));
-    run(&mut goes, &mut calendar, &mut VirtualClock, Limits::NONE.events(50));
+    run(&mut goes, &mut calendar, &mut SimulationClock, Limits::NONE.events(50));
     assert_eq!((goes.walked.len(), goes.leaps), (100, 49));
     let at = calendar.now();
     assert!(!calendar.leap(at + Span::from_ns(1)) && calendar.now() == at);

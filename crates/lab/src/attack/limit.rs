@@ -24,7 +24,7 @@ pub struct TimeLimit<'a> {
 
 /// A phase of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
+pub enum SearchPhase {
     /// Runs with the experiment's own traffic.
     Plain,
     /// Enumeration of a small space.
@@ -35,14 +35,14 @@ pub enum Phase {
     Confirm,
 }
 
-impl Phase {
+impl SearchPhase {
     /// The share of the whole time, in percent, at which the phase stops.
     fn stops_at(self) -> u64 {
         match self {
-            Phase::Plain => 25,
-            Phase::Grid => 50,
-            Phase::Climb => 90,
-            Phase::Confirm => 100,
+            SearchPhase::Plain => 25,
+            SearchPhase::Grid => 50,
+            SearchPhase::Climb => 90,
+            SearchPhase::Confirm => 100,
         }
     }
 }
@@ -54,7 +54,7 @@ impl TimeLimit<'static> {
 
 impl TimeLimit<'_> {
     /// Whether `phase` may go on.
-    pub fn allows(&self, phase: Phase) -> bool {
+    pub fn allows(&self, phase: SearchPhase) -> bool {
         let stop = |limit: Span| limit.scale_floor(phase.stops_at(), 100);
         self.limit.is_none_or(|limit| (self.passed)() < stop(limit))
     }
@@ -66,9 +66,12 @@ mod tests {
 
     #[test]
     fn each_phase_stops_at_its_share_of_the_time() {
-        for (phase, ms) in
-            [(Phase::Plain, 250), (Phase::Grid, 500), (Phase::Climb, 900), (Phase::Confirm, 1000)]
-        {
+        for (phase, ms) in [
+            (SearchPhase::Plain, 250),
+            (SearchPhase::Grid, 500),
+            (SearchPhase::Climb, 900),
+            (SearchPhase::Confirm, 1000),
+        ] {
             let allows = |passed: Span| {
                 let passed = move || passed;
                 TimeLimit { limit: Some(Span::from_secs(1)), passed: &passed }.allows(phase)
@@ -76,8 +79,8 @@ mod tests {
             let stop = Span::from_ms(ms);
             assert!(allows(stop.saturating_sub(Span::from_ps(1))) && !allows(stop), "{phase:?}");
         }
-        assert!(TimeLimit::NONE.allows(Phase::Plain));
+        assert!(TimeLimit::NONE.allows(SearchPhase::Plain));
         let late = TimeLimit { limit: None, passed: &|| Span::MAX };
-        assert!(late.allows(Phase::Confirm), "steps alone limit such a search");
+        assert!(late.allows(SearchPhase::Confirm), "steps alone limit such a search");
     }
 }

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use laxity_report::output::{self, Kind};
+use laxity_report::output::{self, FileKind};
 use laxity_scenario::{PointIndex, Scenario};
 use laxity_units::Span;
 use laxity_world::experiment::{Experiment, RunLength, SourceSpec, Task};
@@ -20,7 +20,7 @@ use super::ground::promised;
 
 /// All that was found of one scenario.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct AttackRecord {
     /// Name of the scenario; the first key, which identifies the file as ours.
     pub attacked: String,
     /// Hash of the scenario and all it names.
@@ -101,10 +101,11 @@ impl AttackedPoint {
     }
 }
 
-impl Record {
+impl AttackRecord {
     /// The record in `directory`, if it exists and belongs to the file with this hash.
-    pub fn read(directory: &Path, file_hash: &str) -> Option<Record> {
-        let record: Record = serde_json::from_slice(&fs::read(directory.join("attack.json")).ok()?).ok()?;
+    pub fn read(directory: &Path, file_hash: &str) -> Option<AttackRecord> {
+        let record: AttackRecord =
+            serde_json::from_slice(&fs::read(directory.join("attack.json")).ok()?).ok()?;
         (record.file_hash == file_hash).then_some(record)
     }
 
@@ -113,11 +114,11 @@ impl Record {
     /// # Errors
     ///
     /// As [`output::write`].
-    pub fn write(&self, directory: &Path) -> Result<(), output::Error> {
+    pub fn write(&self, directory: &Path) -> Result<(), output::OutputError> {
         let path = directory.join("attack.json");
-        fs::create_dir_all(directory).map_err(|error| output::Error::failed(&path, error))?;
+        fs::create_dir_all(directory).map_err(|error| output::OutputError::failed(&path, error))?;
         let text = serde_json::to_string_pretty(self).expect("a record is plain data");
-        output::write(&path, Kind::Attack, &[], text.as_bytes())
+        output::write(&path, FileKind::Attack, &[], text.as_bytes())
     }
 
     /// Replaces the findings for the same points and channels by `new`.

@@ -4,7 +4,7 @@
 //! it, a release just before does not wait. Random shifts of phases never find these instants; the
 //! trace of a run lists them.
 
-use laxity_engine::trace::{Arguments, Trace, Track};
+use laxity_engine::trace::{Arguments, TraceSink, Track};
 use laxity_units::Time;
 
 /// A sink that keeps instants.
@@ -49,7 +49,7 @@ impl Sight {
     }
 }
 
-impl Trace for Sight {
+impl TraceSink for Sight {
     fn track(&mut self, name: &str) -> Track {
         let known = self.tracks.iter().position(|track| track == name);
         let number = known.unwrap_or_else(|| {

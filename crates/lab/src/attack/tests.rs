@@ -80,11 +80,11 @@ fn only(text: &str) -> Experiment {
     scenario(text).experiment(&PointIndex::default())
 }
 
-fn options(steps: u64) -> Options {
-    Options { steps, seed: 1, threads: None, channel: None, events: u64::MAX }
+fn options(steps: u64) -> AttackOptions {
+    AttackOptions { steps, seed: 1, threads: None, channel: None, events: u64::MAX }
 }
 
-fn search(experiment: &Experiment, options: &Options) -> Vec<Found> {
+fn search(experiment: &Experiment, options: &AttackOptions) -> Vec<Found> {
     attack(std::slice::from_ref(experiment), options, TimeLimit::NONE, &mut |_| ()).unwrap()
 }
 
@@ -132,7 +132,7 @@ fn the_same_seed_and_steps_find_the_same_on_any_number_of_threads() {
     let extra = flood.replace("bulk", "more");
     let experiment = only(&(text(O1, "50 us") + flood + extra.as_str()));
     let with = |threads, seed| {
-        let options = Options { threads: NonZero::new(threads), seed, ..options(700) };
+        let options = AttackOptions { threads: NonZero::new(threads), seed, ..options(700) };
         search(&experiment, &options)
     };
     let one = with(1, 1);
@@ -144,13 +144,13 @@ fn the_same_seed_and_steps_find_the_same_on_any_number_of_threads() {
 #[test]
 fn a_search_stops_when_it_is_told_to_and_attacks_only_what_it_is_told() {
     let experiment = only(&text(O1, "50 us"));
-    let one = Options { channel: Some("low".into()), ..options(100) };
+    let one = AttackOptions { channel: Some("low".into()), ..options(100) };
     let over = TimeLimit { limit: Some(Span::from_secs(1)), passed: &|| Span::from_ms(900) };
     let found = attack(std::slice::from_ref(&experiment), &one, over, &mut |_| ()).unwrap();
     assert_eq!(found.iter().map(|found| found.name.as_str()).collect::<Vec<_>>(), ["low"]);
     // A quarter of the time is for runs with its own traffic, so none is finished at nine tenths.
     assert_eq!((found[0].plain, found[0].scene.clone()), (None, None));
-    let unknown = Options { channel: Some("bulk".into()), ..options(100) };
+    let unknown = AttackOptions { channel: Some("bulk".into()), ..options(100) };
     let refused = attack(std::slice::from_ref(&experiment), &unknown, TimeLimit::NONE, &mut |_| ());
     assert_eq!(refused, Err(Unattacked::Unknown("bulk".into())));
     let off = only(&(text(O1, "50 us") + "\n[admission]\nformula = \"off\"\n"));
@@ -173,7 +173,7 @@ fn what_leaves_the_contract_is_not_played() {
 #[test]
 fn a_scene_that_does_not_end_is_given_up() {
     let experiment = only(&text(O1, "50 us"));
-    let found = search(&experiment, &Options { events: 3, ..options(30) });
+    let found = search(&experiment, &AttackOptions { events: 3, ..options(30) });
     assert!(found.iter().all(|found| found.scene.is_none() && found.plain == Some(found.worst)), "{found:?}");
 }
 
@@ -217,7 +217,7 @@ fn what_is_written_runs_to_the_same_worst() {
         write(&scenario, &point, found, &path, TimeLimit::NONE).unwrap();
         let taken = write(&scenario, &point, found, &folder.0.join("mine-too.toml"), TimeLimit::NONE);
         assert!(
-            matches!(taken, Err(WriteError::Output(laxity_report::output::Error::Refused { .. }))),
+            matches!(taken, Err(WriteError::Output(laxity_report::output::OutputError::Refused { .. }))),
             "{taken:?}"
         );
     }
@@ -227,12 +227,12 @@ fn what_is_written_runs_to_the_same_worst() {
         let kept: Vec<_> = found.iter().map(|found| (found.clone(), None)).collect();
         AttackedPoint::new(&scenario, std::slice::from_ref(&point), &kept)
     };
-    let mut record = Record { file_hash: scenario.hash.clone(), ..Record::default() };
+    let mut record = AttackRecord { file_hash: scenario.hash.clone(), ..AttackRecord::default() };
     record.renew(record_of(&found));
     record.renew(record_of(&found[..1]));
     record.write(&folder.0).unwrap();
-    assert_eq!(Record::read(&folder.0, "another file"), None);
-    let record = Record::read(&folder.0, &scenario.hash).unwrap();
+    assert_eq!(AttackRecord::read(&folder.0, "another file"), None);
+    let record = AttackRecord::read(&folder.0, &scenario.hash).unwrap();
     let mut run = laxity_world::run(&scenario.experiment(&point));
     record.tell("P = 1", &mut run);
     assert_eq!(run.channels[0].worst_found, None, "that is another point");

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use laxity_model::source::Arrival;
-use laxity_report::output::{self, Kind};
+use laxity_report::output::{self, FileKind};
 use laxity_scenario::{PointIndex, Scenario};
 use laxity_units::Span;
 use laxity_world::Steps;
@@ -18,7 +18,7 @@ use laxity_world::experiment::{ChannelSpec, Experiment, SourceSpec};
 use laxity_world::text::clean;
 use toml::de::{DeTable, DeValue};
 
-use super::{Found, Phase, Play, Scene, TimeLimit, ground};
+use super::{Found, Play, Scene, SearchPhase, TimeLimit, ground};
 
 /// Whether a scene that was written was run once more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,11 +40,11 @@ pub enum WriteError {
         instead: String,
     },
     /// The file cannot be written, or is not ours to replace.
-    Output(output::Error),
+    Output(output::OutputError),
 }
 
-impl From<output::Error> for WriteError {
-    fn from(error: output::Error) -> Self {
+impl From<output::OutputError> for WriteError {
+    fn from(error: output::OutputError) -> Self {
         WriteError::Output(error)
     }
 }
@@ -73,14 +73,14 @@ pub fn write(
 ) -> Result<Confirmed, WriteError> {
     let Some(scene) = &found.scene else { return Ok(Confirmed::Yes) };
     let folder = path.parent().unwrap_or(Path::new(""));
-    fs::create_dir_all(folder).map_err(|error| output::Error::failed(path, error))?;
+    fs::create_dir_all(folder).map_err(|error| output::OutputError::failed(path, error))?;
     let text = text(scenario, point, found, scene, folder);
-    output::write(path, Kind::Scene, &scenario.inputs(), text.as_bytes())?;
+    output::write(path, FileKind::Scene, &scenario.inputs(), text.as_bytes())?;
     let differs = |instead: String| WriteError::Differs { path: path.to_path_buf(), instead };
     let written = crate::load(path).map_err(|errors| differs(errors.render(false)))?;
     let only = written.points().next().expect("a scenario has a point");
     let experiment = written.experiment(&only);
-    let go_on = || time.allows(Phase::Confirm);
+    let go_on = || time.allows(SearchPhase::Confirm);
     if !go_on() {
         return Ok(Confirmed::TimeOver);
     }

@@ -10,7 +10,7 @@ use laxity_world::results::Run;
 use sha2::{Digest, Sha256};
 
 use super::store::Store;
-use super::{Error, Options, Runner};
+use super::{CampaignError, PointRunner, RunOptions};
 
 /// One point, run now or earlier.
 pub(super) struct Finished {
@@ -25,15 +25,15 @@ pub(super) struct Finished {
 
 pub(super) fn point(
     scenario: &Scenario,
-    options: &Options,
-    runner: Runner<'_>,
+    options: &RunOptions,
+    runner: PointRunner<'_>,
     store: Option<&Store>,
     point: &PointIndex,
-) -> Result<Finished, Error> {
+) -> Result<Finished, CampaignError> {
     let mut experiment = scenario.experiment(point);
     if let Some(seed) = options.seed {
         if experiment.seed != scenario.seed {
-            return Err(Error::SweptSeed);
+            return Err(CampaignError::SweptSeed);
         }
         experiment.seed = seed;
     }
@@ -66,22 +66,22 @@ fn is_fit(run: &Run) -> bool {
 /// the others' results stand.
 pub(crate) fn once(
     scenario: &Scenario,
-    runner: Runner<'_>,
+    runner: PointRunner<'_>,
     point: &PointIndex,
     experiment: &Experiment,
-) -> Result<Run, Error> {
+) -> Result<Run, CampaignError> {
     let run = catch_unwind(AssertUnwindSafe(|| runner(experiment))).map_err(|panic| {
         let message = panic.downcast_ref::<String>().cloned();
         let message = message.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_string()));
-        Error::Broken { point: scenario.describe(point), message: message.unwrap_or_default() }
+        CampaignError::Broken { point: scenario.describe(point), message: message.unwrap_or_default() }
     })?;
-    run.map_err(|message| Error::Refused { point: scenario.describe(point), message })
+    run.map_err(|message| CampaignError::Refused { point: scenario.describe(point), message })
 }
 
 /// The inputs that decide the outcome of a point: the experiment with the contents of its files,
 /// and the build that runs it. The point's place in the sweep and the claims are not inputs, so
 /// either can be edited without running again.
-fn key(experiment: &Experiment, options: &Options) -> String {
+fn key(experiment: &Experiment, options: &RunOptions) -> String {
     struct Hash(Sha256);
     impl Write for Hash {
         fn write_str(&mut self, text: &str) -> fmt::Result {

@@ -39,7 +39,7 @@ impl Store {
     }
 
     /// Keeps a run.
-    pub(super) fn save(&self, key: &str, run: &Run) -> Result<(), output::Error> {
+    pub(super) fn save(&self, key: &str, run: &Run) -> Result<(), output::OutputError> {
         let number = self.begun.fetch_add(1, Ordering::Relaxed);
         let temporary = self.directory.join(format!("{key}.{number}.tmp"));
         let written = fs::File::create(&temporary).and_then(|mut file| {
@@ -48,7 +48,7 @@ impl Store {
         });
         written.map_err(|error| {
             drop(fs::remove_file(&temporary));
-            output::Error::Failed { path: self.path(key), error }
+            output::OutputError::Failed { path: self.path(key), error }
         })
     }
 

@@ -55,8 +55,8 @@ shows = "runs.len()"
 }
 
 impl Scratch {
-    fn options(&self) -> Options {
-        Options { out: Some(self.0.join("sample")), ..Options::default() }
+    fn options(&self) -> RunOptions {
+        RunOptions { out: Some(self.0.join("sample")), ..RunOptions::default() }
     }
 
     fn kept(&self) -> usize {
@@ -79,7 +79,7 @@ fn pretend(experiment: &Experiment) -> Result<Run, String> {
 }
 
 /// Runs it, and counts the points that were run.
-fn counted(scenario: &Scenario, options: &Options) -> (Result<Outcome, Error>, usize) {
+fn counted(scenario: &Scenario, options: &RunOptions) -> (Result<Outcome, CampaignError>, usize) {
     let count = AtomicUsize::new(0);
     let runner = |experiment: &Experiment| {
         count.fetch_add(1, Ordering::Relaxed);
@@ -93,7 +93,7 @@ fn counted(scenario: &Scenario, options: &Options) -> (Result<Outcome, Error>, u
 fn points_come_in_order_on_any_number_of_threads() {
     let scenario = scenario("runs.len() == 3");
     let run = |threads| {
-        let options = Options { threads: NonZero::new(threads), ..Options::default() };
+        let options = RunOptions { threads: NonZero::new(threads), ..RunOptions::default() };
         run_by(&scenario, &options, &pretend, &mut |_| ()).unwrap()
     };
     let one = run(1);
@@ -107,7 +107,7 @@ fn points_come_in_order_on_any_number_of_threads() {
 fn progress_counts_up_to_the_total() {
     let mut seen = Vec::new();
     let all = scenario("true");
-    run_by(&all, &Options::default(), &pretend, &mut |progress| seen.push(progress.done)).unwrap();
+    run_by(&all, &RunOptions::default(), &pretend, &mut |progress| seen.push(progress.done)).unwrap();
     assert_eq!(seen, [0, 1, 2, 3]);
 }
 
@@ -122,9 +122,9 @@ fn kept_points_are_not_run_again_unless_something_differs() {
     assert_eq!(first.unwrap().results, again.unwrap().results);
 
     assert_eq!(counted(&scenario("!false"), &options).1, 0, "a claim does not decide a run");
-    assert_eq!(counted(&scenario("true"), &Options { fresh: true, ..options.clone() }).1, 3);
-    assert_eq!(counted(&scenario("true"), &Options { build: "other".into(), ..options.clone() }).1, 3);
-    let (seeded, ran) = counted(&scenario("true"), &Options { seed: Some(77), ..options.clone() });
+    assert_eq!(counted(&scenario("true"), &RunOptions { fresh: true, ..options.clone() }).1, 3);
+    assert_eq!(counted(&scenario("true"), &RunOptions { build: "other".into(), ..options.clone() }).1, 3);
+    let (seeded, ran) = counted(&scenario("true"), &RunOptions { seed: Some(77), ..options.clone() });
     assert_eq!((ran, seeded.unwrap().results.runs[2].figures["seed"]), (3, 77.0));
     assert_eq!(scratch.kept(), 3, "points of other seeds and builds are forgotten");
 }
@@ -148,7 +148,7 @@ fn a_contradicted_claim_is_an_outcome_and_is_written() {
 
 #[test]
 fn a_claim_that_is_not_judged_or_wrong_is_neither_green_nor_an_end_to_the_others() {
-    let standing = |script: &str| run(&scenario(script), &Options::default(), &mut |_| ()).unwrap();
+    let standing = |script: &str| run(&scenario(script), &RunOptions::default(), &mut |_| ()).unwrap();
     let open = standing("runs[0].channel(\"be\").bound > 0");
     assert_eq!((open.standing(), open.holds()), (Standing::NotJudged, false));
     // Names are tried before anything runs; only results without the channel can show that this
@@ -159,7 +159,7 @@ fn a_claim_that_is_not_judged_or_wrong_is_neither_green_nor_an_end_to_the_others
         Ok(run)
     };
     let script = scenario("runs[0].channel(\"be\").messages == 1");
-    let wrong = run_by(&script, &Options::default(), &nothing, &mut |_| ()).unwrap();
+    let wrong = run_by(&script, &RunOptions::default(), &nothing, &mut |_| ()).unwrap();
     assert_eq!((wrong.standing(), wrong.verdicts.len()), (Standing::BadClaim, 1));
     assert!(wrong.errors[0].location.starts_with("sample.toml:"), "{}", wrong.errors[0]);
 }
@@ -175,10 +175,10 @@ fn a_run_that_was_given_up_is_not_judged_and_one_beyond_its_bounds_fails() {
             }
             Ok(run)
         };
-        run_by(&scenario("true"), &Options::default(), &run, &mut |_| ()).unwrap().standing()
+        run_by(&scenario("true"), &RunOptions::default(), &run, &mut |_| ()).unwrap().standing()
     };
     let seeds: Vec<f64> = {
-        let outcome = run_by(&scenario("true"), &Options::default(), &pretend, &mut |_| ()).unwrap();
+        let outcome = run_by(&scenario("true"), &RunOptions::default(), &pretend, &mut |_| ()).unwrap();
         outcome.results.runs.iter().map(|run| run.figures["seed"]).collect()
     };
     for (figure, standing) in [("given_up", Standing::NotJudged), ("exceeded", Standing::Fails)] {
@@ -191,9 +191,9 @@ fn an_unexpected_refusal_fails_whatever_the_claims_say() {
     let refused = |expected| {
         let outcome = run_by(
             &scenario("true"),
-            &Options::default(),
+            &RunOptions::default(),
             &|experiment| {
-                let refused = laxity_world::results::Refused { expected, ..Default::default() };
+                let refused = laxity_world::results::RefusedChannel { expected, ..Default::default() };
                 let mut run = pretend(experiment)?;
                 run.channels = vec![Channel { refused: Some(refused), ..Channel::default() }];
                 Ok(run)
@@ -211,14 +211,14 @@ fn a_point_that_breaks_is_named() {
         assert!(experiment.channels.is_empty(), "no such thing");
         pretend(experiment)
     };
-    let error = run_by(&scenario("true"), &Options::default(), &broken, &mut |_| ()).unwrap_err();
+    let error = run_by(&scenario("true"), &RunOptions::default(), &broken, &mut |_| ()).unwrap_err();
     assert_eq!(error.to_string(), "the run at P = 1 broke off: no such thing");
 }
 
 #[test]
 fn no_report_leaves_the_directory_alone() {
     let scratch = Scratch::new("no-report");
-    let options = Options { no_report: true, ..scratch.options() };
+    let options = RunOptions { no_report: true, ..scratch.options() };
     assert!(counted(&scenario("true"), &options).0.unwrap().written.is_none());
     assert!(!scratch.0.join("sample").exists());
 }
@@ -235,8 +235,8 @@ fn disturbed(throughput: f64, stalled_share: f64) -> Run {
 }
 
 /// The outcome of points with the given stalls, the same for each point, and how often points ran.
-fn scripted(options: &Options, holds: &str, shares: &[f64]) -> (Outcome, usize) {
-    let options = Options { threads: NonZero::new(1), ..options.clone() };
+fn scripted(options: &RunOptions, holds: &str, shares: &[f64]) -> (Outcome, usize) {
+    let options = RunOptions { threads: NonZero::new(1), ..options.clone() };
     let runs = AtomicUsize::new(0);
     let of_point = std::sync::Mutex::new(BTreeMap::<String, usize>::new());
     let runner = |experiment: &Experiment| {
@@ -254,7 +254,7 @@ const MEASURED: &str = "runs.all(|r| r.channels[0].throughput > 0)";
 
 #[test]
 fn a_point_that_the_machine_disturbed_is_run_again_and_the_fittest_counts() {
-    let options = Options { retries: 2, ..Options::default() };
+    let options = RunOptions { retries: 2, ..RunOptions::default() };
     // Fit at the first run, then at the second; the third is not needed.
     assert_eq!(scripted(&options, MEASURED, &[0.001]).1, 3);
     let (outcome, runs) = scripted(&options, MEASURED, &[0.5, 0.001]);
@@ -265,7 +265,7 @@ fn a_point_that_the_machine_disturbed_is_run_again_and_the_fittest_counts() {
     assert!(outcome.results.runs.iter().all(|run| run.channels[0].throughput == 2.0));
     assert!(outcome.verdicts[0].spoilt);
     // Without retries there is one run.
-    assert_eq!(scripted(&Options::default(), MEASURED, &[0.5, 0.0]).1, 3);
+    assert_eq!(scripted(&RunOptions::default(), MEASURED, &[0.5, 0.0]).1, 3);
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn a_kept_point_that_was_disturbed_is_run_again_if_asked_for() {
     let (outcome, runs) = scripted(&scratch.options(), MEASURED, &[0.5]);
     assert_eq!((runs, outcome.standing()), (3, Standing::NotJudged));
     assert_eq!(scripted(&scratch.options(), MEASURED, &[0.0]).1, 0, "an edited claim runs nothing again");
-    let retrying = Options { retries: 2, ..scratch.options() };
+    let retrying = RunOptions { retries: 2, ..scratch.options() };
     let (outcome, runs) = scripted(&retrying, MEASURED, &[0.7, 0.0]);
     assert_eq!((runs, outcome.standing()), (6, Standing::Holds));
     // The fit one is what is kept.
@@ -289,6 +289,6 @@ fn points_that_ran_elsewhere_have_the_same_outcome() {
     for point in scenario.points() {
         runs.push(run_point(&scenario, &point, &pretend).unwrap());
     }
-    let here = run_by(&scenario, &Options::default(), &pretend, &mut |_| ()).unwrap();
-    assert_eq!(of_runs(&scenario, &Options::default(), runs).unwrap(), here);
+    let here = run_by(&scenario, &RunOptions::default(), &pretend, &mut |_| ()).unwrap();
+    assert_eq!(of_runs(&scenario, &RunOptions::default(), runs).unwrap(), here);
 }

@@ -12,11 +12,11 @@ use laxity_qos::discipline::Class;
 use laxity_qos::reception::Policy;
 use laxity_units::Span;
 use laxity_world::experiment::{
-    Adapter, ChannelSpec, Experiment, Host, LocalDeadline, Placement, SourceSpec,
+    AdapterSpec, ChannelSpec, Experiment, HostSpec, LocalDeadline, Placement, SourceSpec,
 };
 use laxity_world::promise::{Promise, Promises, Reading, passes_queues, undelivered};
 
-use super::change::{Change, Law};
+use super::change::{FileChange, Law};
 
 /// An anomaly of the order of a station.
 const NEWCOMER: &str = "`D_order` gives a newcomer the highest priority that those below tolerate, so a cheaper one may come before others";
@@ -25,7 +25,7 @@ const NEWCOMER: &str = "`D_order` gives a newcomer the highest priority that tho
 const OTHER_DEADLINES: &str = "the stations of a path are asked for other deadlines, and by those messages are ahead of their time behind them";
 
 /// Why no law speaks of a change, if so.
-pub(super) fn anomaly(before: &Experiment, after: &Experiment, change: &Change) -> Option<&'static str> {
+pub(super) fn anomaly(before: &Experiment, after: &Experiment, change: &FileChange) -> Option<&'static str> {
     let named = before.channels.iter().filter(|channel| change.channels.contains(&channel.name));
     let divided = named.clone().any(|channel| channel.route.len() > 1);
     let renegotiates = before.via.as_ref().is_some_and(|via| !via.renegotiations.is_empty());
@@ -96,11 +96,11 @@ fn takes_turns(experiment: &Experiment) -> bool {
 /// Whether an adapter polices contracts.
 fn polices(experiment: &Experiment) -> bool {
     experiment.adapters.iter().any(|adapter| match adapter {
-        Adapter::Described(described) => {
+        AdapterSpec::Described(described) => {
             let Description { transmit_policing, receive_policing, .. } = &**described;
             transmit_policing.is_some() || receive_policing.is_some()
         }
-        Adapter::Null(_) => false,
+        AdapterSpec::Null(_) => false,
     })
 }
 
@@ -207,7 +207,7 @@ fn count_otherwise(
 pub(super) fn lengthened(
     (before, first): (&Experiment, &Promises),
     (after, second): (&Experiment, &Promises),
-    change: &Change,
+    change: &FileChange,
 ) -> Option<&'static str> {
     if count_otherwise((before, first), (after, second)) {
         return Some("the table with the least sum of bounds counts in another way");
@@ -233,7 +233,7 @@ fn fills_less(before: &Experiment, after: &Experiment) -> bool {
         slots(after, node) < slots(before, node).min(depth)
     };
     let staged = |node: &usize| {
-        after.nodes[*node].adapters.len() == 1 && matches!(after.adapter(*node), Adapter::Described(_))
+        after.nodes[*node].adapters.len() == 1 && matches!(after.adapter(*node), AdapterSpec::Described(_))
     };
     (0..after.nodes.len()).filter(staged).any(fewer)
 }
@@ -243,7 +243,7 @@ pub(super) fn bounds_of(
     experiment: &Experiment,
     channel: &ChannelSpec,
     promise: &Promise,
-    change: &Change,
+    change: &FileChange,
 ) -> Vec<(String, Span)> {
     let own = change.channels.contains(&channel.name);
     // A longer deadline may be used, and a lower rate is a lower share of a rate-based scheduler.
@@ -268,7 +268,7 @@ pub(super) fn excuse(
     experiment: &Experiment,
     channel: &ChannelSpec,
     promise: &Promise,
-    change: &Change,
+    change: &FileChange,
 ) -> Option<&'static str> {
     let own = change.channels.contains(&channel.name);
     if own && change.law == Law::Deadline && promise.lacks_room() {
@@ -296,7 +296,7 @@ fn computes(experiment: &Experiment, node: usize) -> bool {
 }
 
 /// Why a channel may have no bound after `change` at the hosts of its path, if so.
-pub(super) fn closer(experiment: &Experiment, change: &Change) -> Option<&'static str> {
+pub(super) fn closer(experiment: &Experiment, change: &FileChange) -> Option<&'static str> {
     (change.law == Law::Link && !hosts_are_free(experiment))
         .then_some("a slower link keeps completions and interrupts apart, which take the CPU of hosts")
 }
@@ -307,7 +307,7 @@ fn by_rates(experiment: &Experiment, channel: &ChannelSpec) -> bool {
         Some(outlet) => outlet.config.order.has_latency(),
         None => {
             experiment.host(*station).subsystem.link.order.has_latency()
-                || matches!(experiment.adapter(*station), Adapter::Described(_))
+                || matches!(experiment.adapter(*station), AdapterSpec::Described(_))
         }
     };
     channel.route.iter().any(by_rates)
@@ -315,13 +315,13 @@ fn by_rates(experiment: &Experiment, channel: &ChannelSpec) -> bool {
 
 /// Whether neither completions nor interrupts take the CPU of any host.
 fn hosts_are_free(experiment: &Experiment) -> bool {
-    let free = |host: &Host| {
+    let free = |host: &HostSpec| {
         let by_thread = host.subsystem.link.paradigm == LinkParadigm::O3;
         let costs = [host.costs.interrupt, host.costs.response, host.costs.link_scheduling];
         costs.iter().all(|cost| cost.is_zero()) && !by_thread
     };
     experiment.hosts.iter().all(free)
-        && experiment.adapters.iter().all(|adapter| matches!(adapter, Adapter::Null(_)))
+        && experiment.adapters.iter().all(|adapter| matches!(adapter, AdapterSpec::Null(_)))
 }
 
 /// A hop of a channel.

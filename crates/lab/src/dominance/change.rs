@@ -52,7 +52,7 @@ impl Law {
 
 /// A changed file.
 #[derive(Debug, Clone)]
-pub struct Change {
+pub struct FileChange {
     /// The kind of change.
     pub law: Law,
     /// The change in words.
@@ -64,7 +64,7 @@ pub struct Change {
 }
 
 /// All changes of the file `text`, which describes `experiment`.
-pub fn changes(text: &str, experiment: &Experiment) -> Vec<Change> {
+pub fn changes(text: &str, experiment: &Experiment) -> Vec<FileChange> {
     let file = File::new(text);
     let mut all = Changes { file: &file, experiment, found: Vec::new() };
     for place in file.channels() {
@@ -79,12 +79,12 @@ pub fn changes(text: &str, experiment: &Experiment) -> Vec<Change> {
 struct Changes<'a> {
     file: &'a File,
     experiment: &'a Experiment,
-    found: Vec<Change>,
+    found: Vec<FileChange>,
 }
 
 impl Changes<'_> {
     fn add(&mut self, law: Law, words: String, text: String, channels: BTreeSet<String>) {
-        self.found.push(Change { law, words, text, channels });
+        self.found.push(FileChange { law, words, text, channels });
     }
 
     fn of_channel(&mut self, place: usize) {

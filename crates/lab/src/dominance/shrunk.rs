@@ -2,7 +2,7 @@
 
 use laxity_scenario::draw::{Table, shrink};
 
-use super::{Breach, Change, Judgement, changes, pair, settled};
+use super::{Breach, FileChange, PairJudgement, changes, pair, settled};
 use crate::property::experiment_of;
 use laxity_admission::Formula;
 use laxity_world::promise::promises;
@@ -31,8 +31,8 @@ fn broken(text: &str, like: &Breach) -> Option<Shrunk> {
     let experiment = experiment_of(&before).ok()?;
     let first = promises(&experiment, Formula::Corrected).ok()?;
     let all = changes(&before, &experiment);
-    let shows = |change: &Change| match pair(&experiment, &first, change) {
-        Judgement::Broken(breach) if breach.harm.is_like(&like.harm) => {
+    let shows = |change: &FileChange| match pair(&experiment, &first, change) {
+        PairJudgement::Broken(breach) if breach.harm.is_like(&like.harm) => {
             Some(Shrunk { before: before.clone(), after: change.text.clone(), breach })
         }
         _ => None,

@@ -3,8 +3,8 @@
 //!
 //! The lists of an adapter may be in a file of its own, so they are read from the parsed adapter.
 
-use laxity_model::adapter::{Description, Notification, Pool};
-use laxity_world::experiment::Adapter;
+use laxity_model::adapter::{BufferPool, Description, Notification};
+use laxity_world::experiment::AdapterSpec;
 
 use super::knob::{Knob, Turn};
 use super::owned::{Owned, Towards};
@@ -46,7 +46,7 @@ fn of(owned: &Owned<'_>, at: &str, whom: &str, wide: bool, node: usize) -> Vec<K
     let beneath = (at != "adapter").then_some("adapter");
     let mut knobs = owned.rules(&plain, at, beneath, whom, wide);
     if owned.experiment.nodes[node].adapters.len() == 1
-        && let Adapter::Described(description) = owned.experiment.adapter(node)
+        && let AdapterSpec::Described(description) = owned.experiment.adapter(node)
     {
         knobs.extend(described(description, at, whom, wide));
     }
@@ -119,8 +119,8 @@ fn described(description: &Description, at: &str, whom: &str, wide: bool) -> Vec
     ];
     for (key, what, buffers) in buffers {
         let (leaf, now) = match buffers.pool {
-            Pool::Shared(shared) => ("shared", shared),
-            Pool::PerChannel(each) => ("per_channel", each),
+            BufferPool::Shared(shared) => ("shared", shared),
+            BufferPool::PerChannel(each) => ("per_channel", each),
             _ => continue,
         };
         let (key, what) = (format!("{at}.{key}.{leaf}"), format!("{what} of {whom}"));

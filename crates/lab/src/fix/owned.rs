@@ -6,7 +6,7 @@
 
 use laxity_qos::discipline::Class;
 use laxity_scenario::{PointIndex, Scenario, schema};
-use laxity_world::experiment::{ChannelSpec, Experiment, Refusal};
+use laxity_world::experiment::{ChannelSpec, Experiment, RefusalEffect};
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
@@ -214,7 +214,7 @@ impl Owned<'_> {
             };
             let spec = &first.spec;
             add("largest message", scaled("max_message", Quantity::Size(spec.max_message), false));
-            if first.class == Class::BestEffort || first.refusal == Refusal::Expected {
+            if first.class == Class::BestEffort || first.refusal == RefusalEffect::Expected {
                 continue;
             }
             if let Some(deadline) = first.deadline {

@@ -10,7 +10,7 @@ use laxity_units::Span;
 
 use super::csv::Table;
 use super::network::{Channel, Kind, Net, Source};
-use super::{Fault, units};
+use super::{ImportError, units};
 
 const NAME: [&str; 6] = ["name", "vl", "virtual_link", "virtual link", "vl_id", "id"];
 const BAG: [&str; 3] = ["bag", "bag_ms", "bag (ms)"];
@@ -24,12 +24,12 @@ pub(super) fn is_one(headings: &[String]) -> bool {
     has(&BAG) && has(&SIZE)
 }
 
-pub(super) fn read(file: &str, text: &str) -> Result<Net, Fault> {
+pub(super) fn read(file: &str, text: &str) -> Result<Net, ImportError> {
     let table = Table::read(file, text)?;
     let mut net = Net { title: "Virtual links of AFDX".into(), ..Net::default() };
     let (mut rate, mut latency, mut overhead) = (100_000_000, Span::from_us(16), 0);
     for (line, key, value) in &table.settings {
-        let fault = |what| Fault::new(file, *line, what);
+        let fault = |what| ImportError::new(file, *line, what);
         match key.as_str() {
             "rate" => rate = units::rate(value, "Mbps", false).map_err(fault)?,
             "latency" => latency = units::time(value, "us").map_err(fault)?,
@@ -39,7 +39,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Net, Fault> {
         }
     }
     if rate == 0 {
-        return Err(Fault::new(file, 1, "the rate of links is zero"));
+        return Err(ImportError::new(file, 1, "the rate of links is zero"));
     }
     let (name, bag, size) = (table.column(&NAME)?, table.column(&BAG)?, table.column(&SIZE)?);
     let (source, path) = (table.find(&SOURCE), table.column(&PATH)?);

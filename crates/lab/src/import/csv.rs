@@ -1,6 +1,6 @@
 //! Tables with a line of headings, each cell with its line.
 
-use super::Fault;
+use super::ImportError;
 
 /// A table.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(super) struct Table<'a> {
 
 impl<'a> Table<'a> {
     /// Reads a table; lines that begin with `#` are comments, and empty lines are skipped.
-    pub(super) fn read(file: &'a str, text: &str) -> Result<Self, Fault> {
+    pub(super) fn read(file: &'a str, text: &str) -> Result<Self, ImportError> {
         let mut table = Self { file, headings: Vec::new(), rows: Vec::new(), settings: Vec::new() };
         let mut last = 1;
         for (number, line) in (1..).zip(text.lines()) {
@@ -30,14 +30,14 @@ impl<'a> Table<'a> {
             if line.is_empty() {
                 continue;
             }
-            let cells = cells(line).map_err(|what| Fault::new(file, number, what))?;
+            let cells = cells(line).map_err(|what| ImportError::new(file, number, what))?;
             if table.headings.is_empty() {
                 table.headings = cells.iter().map(|cell| cell.to_ascii_lowercase()).collect();
                 continue;
             }
             if cells.len() != table.headings.len() {
                 let (has, needs) = (cells.len(), table.headings.len());
-                return Err(Fault::new(
+                return Err(ImportError::new(
                     file,
                     number,
                     format!("the row has {has} cells, and there are {needs} headings"),
@@ -46,7 +46,7 @@ impl<'a> Table<'a> {
             table.rows.push((number, cells));
         }
         match table.rows.is_empty() {
-            true => Err(Fault::new(file, last, "the table has no rows")),
+            true => Err(ImportError::new(file, last, "the table has no rows")),
             false => Ok(table),
         }
     }
@@ -65,10 +65,14 @@ impl<'a> Table<'a> {
     }
 
     /// The same; an error without one.
-    pub(super) fn column(&self, names: &[&str]) -> Result<usize, Fault> {
+    pub(super) fn column(&self, names: &[&str]) -> Result<usize, ImportError> {
         let has = || self.headings.join(", ");
         self.find(names).ok_or_else(|| {
-            Fault::new(self.file, 1, format!("there is no column `{}`; the table has {}", names[0], has()))
+            ImportError::new(
+                self.file,
+                1,
+                format!("there is no column `{}`; the table has {}", names[0], has()),
+            )
         })
     }
 
@@ -93,13 +97,17 @@ impl<'a> Row<'a> {
     }
 
     /// The value of a cell, as `read` has it.
-    pub(super) fn get<T>(&self, column: usize, read: impl Fn(&str) -> Result<T, String>) -> Result<T, Fault> {
+    pub(super) fn get<T>(
+        &self,
+        column: usize,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<T, ImportError> {
         read(self.text(column)).map_err(|what| self.fault(what))
     }
 
     /// An error of the row.
-    pub(super) fn fault(&self, what: impl Into<String>) -> Fault {
-        Fault::new(self.file, self.line, what)
+    pub(super) fn fault(&self, what: impl Into<String>) -> ImportError {
+        ImportError::new(self.file, self.line, what)
     }
 }
 

@@ -4,7 +4,7 @@ use jsonc_parser::ast::Value as Ast;
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
-use super::Fault;
+use super::ImportError;
 
 /// JSON as RFC 8259 has it.
 const STRICT: ParseOptions = ParseOptions {
@@ -40,15 +40,15 @@ pub(super) enum Value {
 
 impl Node {
     /// Reads `text`.
-    pub(super) fn read(file: &str, text: &str) -> Result<Node, Fault> {
+    pub(super) fn read(file: &str, text: &str) -> Result<Node, ImportError> {
         let text = text.trim_start_matches('\u{feff}');
         let parsed = parse_to_ast(text, &CollectOptions::default(), &STRICT).map_err(|error| {
-            Fault::new(file, error.line_display(), format!("this is no JSON: {}", error.kind()))
+            ImportError::new(file, error.line_display(), format!("this is no JSON: {}", error.kind()))
         })?;
         let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
         match parsed.value {
             Some(value) => Ok(Node::of(value, &ends)),
-            None => Err(Fault::new(file, ends.len() + 1, "the file ends where a value is expected")),
+            None => Err(ImportError::new(file, ends.len() + 1, "the file ends where a value is expected")),
         }
     }
 
@@ -77,23 +77,23 @@ impl Node {
     }
 
     /// The same; an error if there is none.
-    pub(super) fn need(&self, file: &str, key: &str) -> Result<&Node, Fault> {
-        self.get(key).ok_or_else(|| Fault::new(file, self.line, format!("`{key}` is missing")))
+    pub(super) fn need(&self, file: &str, key: &str) -> Result<&Node, ImportError> {
+        self.get(key).ok_or_else(|| ImportError::new(file, self.line, format!("`{key}` is missing")))
     }
 
     /// The items of a list.
-    pub(super) fn list(&self, file: &str, what: &str) -> Result<&[Node], Fault> {
+    pub(super) fn list(&self, file: &str, what: &str) -> Result<&[Node], ImportError> {
         match &self.value {
             Value::List(items) => Ok(items),
-            _ => Err(Fault::new(file, self.line, format!("`{what}` is no list"))),
+            _ => Err(ImportError::new(file, self.line, format!("`{what}` is no list"))),
         }
     }
 
     /// The text of a text or a number.
-    pub(super) fn text(&self, file: &str, what: &str) -> Result<&str, Fault> {
+    pub(super) fn text(&self, file: &str, what: &str) -> Result<&str, ImportError> {
         match &self.value {
             Value::Text(text) | Value::Number(text) => Ok(text),
-            _ => Err(Fault::new(file, self.line, format!("`{what}` is neither a text nor a number"))),
+            _ => Err(ImportError::new(file, self.line, format!("`{what}` is neither a text nor a number"))),
         }
     }
 }

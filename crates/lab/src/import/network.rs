@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use laxity_units::{Rate, Span};
 
-use super::Fault;
+use super::ImportError;
 
 /// A rate at which a packet takes no time that matters, for links that a format does not model.
 pub(super) const AT_ONCE: u64 = 1_000_000_000_000_000;
@@ -128,8 +128,8 @@ impl Net {
     }
 
     /// The scenario; `file` is the source of the network.
-    pub(super) fn scenario(&self, file: &str) -> Result<String, Fault> {
-        let fault = |line: usize, what: String| Fault::new(file, line, what);
+    pub(super) fn scenario(&self, file: &str) -> Result<String, ImportError> {
+        let fault = |line: usize, what: String| ImportError::new(file, line, what);
         let count = self.nodes.len().max(self.links.len()).max(self.channels.len());
         if count > MOST {
             return Err(fault(

@@ -13,7 +13,7 @@ use laxity_units::Span;
 
 use super::json::{Node, Value};
 use super::network::{AT_ONCE, Channel, Kind, Net, Source};
-use super::{Fault, units};
+use super::{ImportError, units};
 
 /// Whether `node` is such a network.
 pub(super) fn is_one(node: &Node) -> bool {
@@ -30,7 +30,7 @@ struct Units {
 
 impl Units {
     /// Those that `node` names, and else those of `outer`.
-    fn of(file: &str, node: &Node, outer: &Units) -> Result<Units, Fault> {
+    fn of(file: &str, node: &Node, outer: &Units) -> Result<Units, ImportError> {
         let unit = |key: &str, outer: &String| match node.get(key) {
             None => Ok(outer.clone()),
             Some(found) => found.text(file, key).map(str::to_string),
@@ -59,7 +59,7 @@ struct Flow {
     line: usize,
 }
 
-pub(super) fn read(file: &str, root: &Node) -> Result<Net, Fault> {
+pub(super) fn read(file: &str, root: &Node) -> Result<Net, ImportError> {
     let usual = Units { time: "s".into(), data: "b".into(), rate: "bps".into() };
     let network = root.get("network");
     let general = network.map_or(Ok(usual.clone()), |network| Units::of(file, network, &usual))?;
@@ -100,7 +100,7 @@ pub(super) fn read(file: &str, root: &Node) -> Result<Net, Fault> {
                 "`{}` is a second link between two switches, which has no place in a scenario",
                 server.name
             );
-            return Err(Fault::new(file, server.line, what));
+            return Err(ImportError::new(file, server.line, what));
         }
         net.link(&device(place), &to, rate, latency);
     }
@@ -123,7 +123,7 @@ pub(super) fn read(file: &str, root: &Node) -> Result<Net, Fault> {
     Ok(net)
 }
 
-fn title(file: &str, network: Option<&Node>) -> Result<String, Fault> {
+fn title(file: &str, network: Option<&Node>) -> Result<String, ImportError> {
     match network.and_then(|network| network.get("name")) {
         Some(name) => Ok(format!("{}: a network of output ports", name.text(file, "name")?)),
         None => Ok("A network of output ports".into()),
@@ -141,22 +141,27 @@ fn curve<T>(
     keys: [&str; 2],
     first: impl Fn(&str) -> Result<T, String>,
     rate: impl Fn(&str) -> Result<u64, String>,
-) -> Result<Vec<(T, u64)>, Fault> {
+) -> Result<Vec<(T, u64)>, ImportError> {
     let lists =
         [node.need(file, keys[0])?.list(file, keys[0])?, node.need(file, keys[1])?.list(file, keys[1])?];
     let pairs = lists[0].iter().zip(lists[1]).map(|(a, b)| {
-        let one = first(a.text(file, keys[0])?).map_err(|what| Fault::new(file, a.line, what))?;
-        let other = rate(b.text(file, keys[1])?).map_err(|what| Fault::new(file, b.line, what))?;
+        let one = first(a.text(file, keys[0])?).map_err(|what| ImportError::new(file, a.line, what))?;
+        let other = rate(b.text(file, keys[1])?).map_err(|what| ImportError::new(file, b.line, what))?;
         Ok((one, other))
     });
-    let pairs: Vec<(T, u64)> = pairs.collect::<Result<_, Fault>>()?;
+    let pairs: Vec<(T, u64)> = pairs.collect::<Result<_, ImportError>>()?;
     match pairs.is_empty() {
-        true => Err(Fault::new(file, node.line, format!("the curve has no `{}`", keys[0]))),
+        true => Err(ImportError::new(file, node.line, format!("the curve has no `{}`", keys[0]))),
         false => Ok(pairs),
     }
 }
 
-fn servers(file: &str, root: &Node, network: Option<&Node>, general: &Units) -> Result<Vec<Server>, Fault> {
+fn servers(
+    file: &str,
+    root: &Node,
+    network: Option<&Node>,
+    general: &Units,
+) -> Result<Vec<Server>, ImportError> {
     let mut servers: Vec<Server> = Vec::new();
     for node in root.need(file, "servers")?.list(file, "servers")? {
         let units = Units::of(file, node, general)?;
@@ -170,11 +175,11 @@ fn servers(file: &str, root: &Node, network: Option<&Node>, general: &Units) -> 
         let mut curve =
             curve(file, said, ["latencies", "rates"], time, |text| units::rate(text, &units.rate, false))?;
         if curve.iter().any(|(_, rate)| *rate == 0) {
-            return Err(Fault::new(file, said.line, format!("server `{name}` has a rate of zero")));
+            return Err(ImportError::new(file, said.line, format!("server `{name}` has a rate of zero")));
         }
         curve.sort();
         if servers.iter().any(|server| server.name == name) {
-            return Err(Fault::new(file, node.line, format!("a second server is called `{name}`")));
+            return Err(ImportError::new(file, node.line, format!("a second server is called `{name}`")));
         }
         servers.push(Server { name, curve, line: node.line });
     }
@@ -187,7 +192,7 @@ fn flows(
     network: Option<&Node>,
     general: &Units,
     servers: &[Server],
-) -> Result<Vec<Flow>, Fault> {
+) -> Result<Vec<Flow>, ImportError> {
     let mut flows = Vec::new();
     for node in root.need(file, "flows")?.list(file, "flows")? {
         let units = Units::of(file, node, general)?;
@@ -201,14 +206,18 @@ fn flows(
         let mut curve =
             curve(file, said, ["bursts", "rates"], data, |text| units::rate(text, &units.rate, true))?;
         if curve.iter().any(|(burst, rate)| *burst == 0 || *rate == 0) {
-            return Err(Fault::new(file, said.line, format!("flow `{name}` has a burst or a rate of zero")));
+            return Err(ImportError::new(
+                file,
+                said.line,
+                format!("flow `{name}` has a burst or a rate of zero"),
+            ));
         }
         curve.sort();
         let packet = match default("max_packet_length") {
             None => None,
             Some(node) => {
                 let size = data(node.text(file, "max_packet_length")?);
-                Some(size.map_err(|what| Fault::new(file, node.line, what))?).filter(|size| *size > 0)
+                Some(size.map_err(|what| ImportError::new(file, node.line, what))?).filter(|size| *size > 0)
             }
         };
         let path = node.need(file, "path")?;
@@ -216,10 +225,11 @@ fn flows(
         for item in path.list(file, "path")? {
             let wanted = item.text(file, "path")?;
             let place = servers.iter().position(|server| server.name == wanted);
-            let place = place
-                .ok_or_else(|| Fault::new(file, item.line, format!("no server is called `{wanted}`")))?;
+            let place = place.ok_or_else(|| {
+                ImportError::new(file, item.line, format!("no server is called `{wanted}`"))
+            })?;
             if places.contains(&place) {
-                return Err(Fault::new(
+                return Err(ImportError::new(
                     file,
                     item.line,
                     format!("the path of `{name}` passes `{wanted}` twice"),
@@ -228,7 +238,7 @@ fn flows(
             places.push(place);
         }
         if places.is_empty() {
-            return Err(Fault::new(file, path.line, format!("the path of `{name}` is empty")));
+            return Err(ImportError::new(file, path.line, format!("the path of `{name}` is empty")));
         }
         flows.push(Flow { name, path: places, curve, packet, line: node.line });
     }
@@ -262,7 +272,7 @@ fn chosen(servers: &[Server], flows: &[Flow]) -> Chosen {
 }
 
 /// The switch of each server, by the place of one of its servers.
-fn devices(file: &str, servers: &[Server], flows: &[Flow]) -> Result<Vec<usize>, Fault> {
+fn devices(file: &str, servers: &[Server], flows: &[Flow]) -> Result<Vec<usize>, ImportError> {
     let mut device: Vec<usize> = (0..servers.len()).collect();
     let mut behind: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
     for pair in flows.iter().flat_map(|flow| flow.path.windows(2)) {
@@ -279,17 +289,22 @@ fn devices(file: &str, servers: &[Server], flows: &[Flow]) -> Result<Vec<usize>,
     for (server, next) in &behind {
         if next.iter().any(|next| device[*next] == device[*server]) {
             let what = format!("the link of `{}` would lead back to its own switch", servers[*server].name);
-            return Err(Fault::new(file, servers[*server].line, what));
+            return Err(ImportError::new(file, servers[*server].line, what));
         }
     }
     Ok(device)
 }
 
-fn channel(file: &str, flow: &Flow, (burst, rate): (u64, u64), route: Vec<String>) -> Result<Channel, Fault> {
+fn channel(
+    file: &str,
+    flow: &Flow,
+    (burst, rate): (u64, u64),
+    route: Vec<String>,
+) -> Result<Channel, ImportError> {
     let message = flow.packet.map_or(burst, |packet| packet.min(burst));
     let interval = units::interval(message, rate);
     if interval.is_zero() {
-        return Err(Fault::new(file, flow.line, format!("flow `{}` is too fast", flow.name)));
+        return Err(ImportError::new(file, flow.line, format!("flow `{}` is too fast", flow.name)));
     }
     Ok(Channel {
         name: flow.name.clone(),

@@ -15,7 +15,7 @@ use laxity_units::Span;
 
 use super::csv::{Row, Table, items};
 use super::network::{AT_ONCE, Channel, Kind, Net, Source};
-use super::{Fault, Input, units};
+use super::{ImportError, ImportInput, units};
 use schedule::Schedule;
 
 /// Columns by which tables are known.
@@ -54,12 +54,12 @@ struct Line {
     propagation: Span,
 }
 
-pub(super) fn read(inputs: &[Input]) -> Result<Net, Fault> {
+pub(super) fn read(inputs: &[ImportInput]) -> Result<Net, ImportError> {
     let find = |names: &[&str], what: &str| {
         let found = inputs.iter().find(|input| has(&Table::headings(&input.text), names));
         found.ok_or_else(|| {
             let name = &inputs[0].name;
-            Fault::new(
+            ImportError::new(
                 name,
                 1,
                 format!(
@@ -73,7 +73,7 @@ pub(super) fn read(inputs: &[Input]) -> Result<Net, Fault> {
     let topology = find(&LINKS, "links")?;
     for input in inputs {
         if !is_one(&Table::headings(&input.text)) {
-            return Err(Fault::new(&input.name, 1, "this is no table of tsnkit"));
+            return Err(ImportError::new(&input.name, 1, "this is no table of tsnkit"));
         }
     }
     let lines = lines(&Table::read(&topology.name, &topology.text)?)?;
@@ -95,7 +95,7 @@ pub(super) fn read(inputs: &[Input]) -> Result<Net, Fault> {
     let mut flows = Vec::new();
     for stream in &streams {
         for (number, to) in stream.to.iter().enumerate() {
-            let fault = |what: String| Fault::new(&tasks.name, stream.line, what);
+            let fault = |what: String| ImportError::new(&tasks.name, stream.line, what);
             let given = schedule.as_ref().and_then(|schedule| schedule.route(&stream.id, stream.from, *to));
             let path = match given {
                 Some(path) => path,
@@ -237,7 +237,7 @@ fn pair(text: &str) -> Result<Pair, String> {
     Ok((units::whole(a)?, units::whole(b)?))
 }
 
-fn lines(table: &Table<'_>) -> Result<BTreeMap<Pair, Line>, Fault> {
+fn lines(table: &Table<'_>) -> Result<BTreeMap<Pair, Line>, ImportError> {
     let (link, rate) = (table.column(&["link"])?, table.column(&["rate"])?);
     let (processing, propagation) = (table.column(&["t_proc"])?, table.find(&["t_prop"]));
     let mut lines = BTreeMap::new();
@@ -257,7 +257,7 @@ fn lines(table: &Table<'_>) -> Result<BTreeMap<Pair, Line>, Fault> {
     Ok(lines)
 }
 
-fn streams(table: &Table<'_>) -> Result<Vec<Stream>, Fault> {
+fn streams(table: &Table<'_>) -> Result<Vec<Stream>, ImportError> {
     let id = table.column(&["stream", "id"])?;
     let (from, to) = (table.column(&["src"])?, table.column(&["dst"])?);
     let (size, period) = (table.column(&["size"])?, table.column(&["period"])?);

@@ -10,7 +10,7 @@ use laxity_units::Span;
 use roxmltree::{Document, Node};
 
 use super::network::{AT_ONCE, Channel, Kind, Net, Source};
-use super::{Fault, units};
+use super::{ImportError, units};
 
 /// A reader of one document.
 struct Reader<'a> {
@@ -19,9 +19,10 @@ struct Reader<'a> {
     general: Option<Node<'a, 'a>>,
 }
 
-pub(super) fn read(file: &str, text: &str) -> Result<Net, Fault> {
-    let document = Document::parse(text)
-        .map_err(|error| Fault::new(file, error.pos().row as usize, format!("this is no XML: {error}")))?;
+pub(super) fn read(file: &str, text: &str) -> Result<Net, ImportError> {
+    let document = Document::parse(text).map_err(|error| {
+        ImportError::new(file, error.pos().row as usize, format!("this is no XML: {error}"))
+    })?;
     let root = document.root_element();
     let general = root.children().find(|node| node.has_tag_name("network"));
     let reader = Reader { file, document: &document, general };
@@ -33,7 +34,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Net, Fault> {
         reader.flow(number, flow, &mut net)?;
     }
     if net.channels.is_empty() {
-        return Err(Fault::new(file, reader.line(root), "the network has no `flow`"));
+        return Err(ImportError::new(file, reader.line(root), "the network has no `flow`"));
     }
     Ok(net)
 }
@@ -43,11 +44,11 @@ impl<'a> Reader<'a> {
         self.document.text_pos_at(node.range().start).row as usize
     }
 
-    fn fault(&self, node: Node<'_, '_>, what: impl Into<String>) -> Fault {
-        Fault::new(self.file, self.line(node), what)
+    fn fault(&self, node: Node<'_, '_>, what: impl Into<String>) -> ImportError {
+        ImportError::new(self.file, self.line(node), what)
     }
 
-    fn need(&self, node: Node<'a, 'a>, key: &str) -> Result<&'a str, Fault> {
+    fn need(&self, node: Node<'a, 'a>, key: &str) -> Result<&'a str, ImportError> {
         let tag = node.tag_name().name().to_string();
         node.attribute(key).ok_or_else(|| self.fault(node, format!("a `{tag}` has no `{key}`")))
     }
@@ -57,7 +58,7 @@ impl<'a> Reader<'a> {
         node.attribute(key).or_else(|| self.general.and_then(|network| network.attribute(key)))
     }
 
-    fn nodes(&self, root: Node<'a, 'a>, net: &mut Net) -> Result<(), Fault> {
+    fn nodes(&self, root: Node<'a, 'a>, net: &mut Net) -> Result<(), ImportError> {
         for node in root.children().filter(Node::is_element) {
             let kind = match node.tag_name().name() {
                 "station" => Kind::Host,
@@ -77,7 +78,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn links(&self, root: Node<'a, 'a>, net: &mut Net) -> Result<(), Fault> {
+    fn links(&self, root: Node<'a, 'a>, net: &mut Net) -> Result<(), ImportError> {
         for link in root.children().filter(|node| node.has_tag_name("link")) {
             let ends = [self.need(link, "from")?, self.need(link, "to")?];
             for end in ends {
@@ -115,7 +116,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn size(&self, node: Node<'a, 'a>, key: &str) -> Result<Option<u64>, Fault> {
+    fn size(&self, node: Node<'a, 'a>, key: &str) -> Result<Option<u64>, ImportError> {
         let Some(text) = self.attribute(node, key) else { return Ok(None) };
         // The README gives bytes, and the program bits, to a number without a unit.
         let size = units::size(text, if text.trim() == "0" { "B" } else { "" });
@@ -123,7 +124,7 @@ impl<'a> Reader<'a> {
         Ok(Some(size).filter(|size| *size > 0))
     }
 
-    fn flow(&self, number: usize, flow: Node<'a, 'a>, net: &mut Net) -> Result<(), Fault> {
+    fn flow(&self, number: usize, flow: Node<'a, 'a>, net: &mut Net) -> Result<(), ImportError> {
         let unnamed = format!("flow-{number}");
         let name = flow.attribute("name").unwrap_or(&unnamed);
         let packet = self.size(flow, "maximum-packet-size")?;

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use laxity_scenario::draw::Scenario;
+use laxity_scenario::draw::DrawnScenario;
 
-use super::{Kept, Verdict};
+use super::{Checked, Kept};
 
 /// Counts over many drawn scenarios.
 #[derive(Debug, Clone, Default)]
-pub struct Tally {
+pub struct PropertyTally {
     /// Scenarios.
     pub cases: u64,
     /// Scenarios that the reader refused though they were drawn to be valid, with the first text
@@ -35,20 +35,20 @@ pub struct Tally {
     pub words: BTreeMap<(String, &'static str), (u64, u64)>,
 }
 
-impl Tally {
+impl PropertyTally {
     /// Counts `scenario`.
-    pub fn count(&mut self, scenario: &Scenario, verdict: &Verdict) {
+    pub fn count(&mut self, scenario: &DrawnScenario, verdict: &Checked) {
         self.cases += 1;
         let mut bounded = false;
         match verdict {
-            Verdict::Invalid(_) if scenario.careless => self.careless += 1,
-            Verdict::Invalid(error) => {
+            Checked::Invalid(_) if scenario.careless => self.careless += 1,
+            Checked::Invalid(error) => {
                 self.invalid += 1;
                 self.first_invalid.get_or_insert_with(|| (scenario.file.text(), error.clone()));
             }
-            Verdict::Endless => self.endless += 1,
-            Verdict::Broken(_) => self.broken += 1,
-            Verdict::Kept(Kept { bounds, closest, unbounded }) => {
+            Checked::Endless => self.endless += 1,
+            Checked::Broken(_) => self.broken += 1,
+            Checked::Kept(Kept { bounds, closest, unbounded }) => {
                 if let Some(why) = unbounded {
                     *self.unbounded.entry(why).or_default() += 1;
                 }
@@ -75,7 +75,7 @@ impl Tally {
     }
 
     /// Adds what another one counted.
-    pub fn add(&mut self, other: Tally) {
+    pub fn add(&mut self, other: PropertyTally) {
         self.cases += other.cases;
         self.invalid += other.invalid;
         self.first_invalid = self.first_invalid.take().or(other.first_invalid);

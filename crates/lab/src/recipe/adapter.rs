@@ -2,7 +2,7 @@
 
 use laxity_model::adapter::{Answers, Description, Moderation, Notification, ResponseQueue};
 use laxity_qos::channel::LinkId;
-use laxity_world::experiment::{Adapter, Experiment};
+use laxity_world::experiment::{AdapterSpec, Experiment};
 
 use super::missing::Missing;
 use super::section::{Section, microseconds};
@@ -15,7 +15,7 @@ pub(super) fn write(
     section: &mut Section,
     missing: &mut Missing,
 ) {
-    if let Adapter::Described(description) = experiment.adapter_of(node, link) {
+    if let AdapterSpec::Described(description) = experiment.adapter_of(node, link) {
         described(description, place, section, missing);
     }
     if experiment.cores(node) > 1 {

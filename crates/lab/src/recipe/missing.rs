@@ -3,7 +3,7 @@
 use laxity_qos::channel::{Block, LinkParadigm, MessageOverflow, Order, PacketOverflow};
 use laxity_qos::discipline::Class;
 use laxity_units::Span;
-use laxity_world::experiment::{Adapter, ClockKind, Experiment, Forwarding, MediumSpec, Task};
+use laxity_world::experiment::{AdapterSpec, ClockKind, Experiment, Forwarding, MediumSpec, Task};
 
 use super::classes::Classes;
 
@@ -146,7 +146,7 @@ impl Missing {
         if switches.iter().any(|switch| !switch.shared.is_zero()) {
             self.everywhere("memory that ports of a switch share");
         }
-        if experiment.adapters.iter().any(|adapter| matches!(adapter, Adapter::Described(_))) {
+        if experiment.adapters.iter().any(|adapter| matches!(adapter, AdapterSpec::Described(_))) {
             self.everywhere("stages, buffers and policing inside adapters: they are those of the device");
         }
         if experiment.signalling.is_some() {

@@ -4,7 +4,7 @@ use laxity_model::source::SourceParameters;
 use laxity_qos::channel::{ChannelId, LinkId, Order};
 use laxity_qos::discipline::{Class, Selection};
 use laxity_units::{Bytes, Span};
-use laxity_world::experiment::{Adapter, ChannelSpec, Experiment, Network, Placement, SourceSpec};
+use laxity_world::experiment::{AdapterSpec, ChannelSpec, Experiment, Network, Placement, SourceSpec};
 
 use super::classes::Classes;
 use super::missing::Missing;
@@ -130,7 +130,7 @@ fn sizes(
     if framed && packet != USUAL_MTU && (68..=65_535).contains(&packet) {
         section.line(format!("ip link set dev \"$dev\" mtu {packet}"));
     }
-    if let Adapter::Null(costs) = experiment.adapter_of(node, link)
+    if let AdapterSpec::Null(costs) = experiment.adapter_of(node, link)
         && let Some(rate) = costs.per_byte.rate().filter(|_| framed)
         && SPEEDS.contains(&(rate.bits_per_sec() / 1_000_000))
         && rate.bits_per_sec() % 1_000_000 == 0

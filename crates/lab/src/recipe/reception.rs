@@ -1,6 +1,6 @@
 //! A host that only receives: when it takes packets from its interfaces.
 
-use laxity_qos::reception::{Operations, Policy, Sharing};
+use laxity_qos::reception::{BatchSharing, Operations, Policy};
 use laxity_units::Span;
 use laxity_world::experiment::Experiment;
 
@@ -16,7 +16,7 @@ pub(super) fn write(experiment: &Experiment, section: &mut Section, missing: &mu
         let config = &interface.config;
         section.line(format!("ethtool -G \"$dev\" rx {}", config.slots));
         policy(&config.policy, &interface.name, section, missing);
-        if config.sharing != Sharing::Common {
+        if config.sharing != BatchSharing::Common {
             missing.at(&interface.name, "a quota that classes share");
         }
         if config.early_drop {

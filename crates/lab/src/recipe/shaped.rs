@@ -1,6 +1,6 @@
 //! Queues of a port by class with shapers, gates or cycles; and packets with a launch time.
 
-use laxity_qos::discipline::{Gates, Selection};
+use laxity_qos::discipline::{GateList, Selection};
 use laxity_units::Span;
 
 use super::classes::{LAST_LEVEL, map};
@@ -113,7 +113,7 @@ fn largest_frame(port: &Port<'_>) -> u64 {
 }
 
 /// Time-aware gates (IEEE 802.1Qbv): `taprio`. Its classes count from the least urgent.
-fn by_gates(port: &Port<'_>, gates: &Gates, section: &mut Section, missing: &mut Missing) {
+fn by_gates(port: &Port<'_>, gates: &GateList, section: &mut Section, missing: &mut Missing) {
     let present = port.classes.present(&port.channels);
     let entries = gates.windows().iter().map(|window| {
         let open = |priority: u8| {

@@ -9,35 +9,35 @@ use laxity_scenario::tune::Tune;
 use laxity_world::metric::{Kind, Metric};
 use laxity_world::results::{Axis, AxisPoint, Results, Run};
 
-use super::{Setting, Tuned, better, in_words};
+use super::{TuneSetting, Tuned, better, in_words};
 
 /// A range this much wider than its least value is shown on a logarithmic axis.
 const WIDE: f64 = 20.0;
 
 /// The settings that no other setting dominates (better in the goal or in a need, and as good in
 /// the rest), in the order of the first need's metric (of the goal, if there is no need).
-pub fn frontier<'t>(goal: &Tune, tuned: &'t Tuned) -> Vec<&'t Setting> {
-    let measured = |setting: &&Setting| {
+pub fn frontier<'t>(goal: &Tune, tuned: &'t Tuned) -> Vec<&'t TuneSetting> {
+    let measured = |setting: &&TuneSetting| {
         setting.refused.is_none() && setting.goal.is_some() && setting.needs.iter().all(Option::is_some)
     };
     // All that counts, turned so that more is better.
-    let worth = |setting: &Setting| {
+    let worth = |setting: &TuneSetting| {
         let needs = goal.needs.iter().zip(&setting.needs);
         let needs =
             needs.map(|(need, value)| value.map_or(f64::NEG_INFINITY, |v| if need.at_most { -v } else { v }));
         std::iter::once(better(goal, setting.goal)).chain(needs).collect::<Vec<f64>>()
     };
-    let all: Vec<(&Setting, Vec<f64>)> =
+    let all: Vec<(&TuneSetting, Vec<f64>)> =
         tuned.settings.iter().filter(measured).map(|setting| (setting, worth(setting))).collect();
     let beats = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| a >= b) && a != b;
-    let mut kept: Vec<&Setting> = Vec::new();
+    let mut kept: Vec<&TuneSetting> = Vec::new();
     for (setting, worth) in &all {
         if !all.iter().any(|(_, other)| beats(other, worth)) {
             kept.push(setting);
         }
     }
     let along =
-        |setting: &Setting| setting.needs.first().copied().flatten().or(setting.goal).unwrap_or_default();
+        |setting: &TuneSetting| setting.needs.first().copied().flatten().or(setting.goal).unwrap_or_default();
     kept.sort_by(|a, b| along(a).total_cmp(&along(b)));
     kept
 }
@@ -61,7 +61,7 @@ pub fn figure(scenario: &Scenario, tuned: &Tuned) -> Option<String> {
     points.sort_by(f64::total_cmp);
     points.dedup();
     let mut runs = Vec::new();
-    let mut add = |setting: &Setting, group: usize| {
+    let mut add = |setting: &TuneSetting, group: usize| {
         let place = points.iter().position(|point| Some(*point) == setting.needs[0]);
         if let (Some(place), Some(value)) = (place, setting.goal) {
             let figures = BTreeMap::from([(y.name.clone(), value / y.size)]);

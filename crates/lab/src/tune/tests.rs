@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use laxity_world::results::{Channel, Refused, Summary};
+use laxity_world::results::{Channel, RefusedChannel, Summary};
 
 use super::grid::Grid;
 use super::*;
@@ -134,7 +134,7 @@ fn the_frontier_is_what_nothing_beats_in_all() {
         "{svg}"
     );
     let mut worse = outcome.clone();
-    worse.settings.push(Setting {
+    worse.settings.push(TuneSetting {
         goal: Some(1.0),
         needs: vec![Some(0.0)],
         place: vec![9],
@@ -191,7 +191,8 @@ fn of_several_channels_the_worst_counts_and_of_circumstances_the_mean() {
     let short = of(&[run([(1.0, 1), (3.0, 6)])]);
     assert_eq!((short.needs.as_slice(), short.shortfall), ([Some(6.0), Some(1.0)].as_slice(), 0.5));
     let mut refused = run([(8.0, 1), (3.0, 2)]);
-    refused.channels[1].refused = Some(Refused { reason: "no room".into(), ..Refused::default() });
+    refused.channels[1].refused =
+        Some(RefusedChannel { reason: "no room".into(), ..RefusedChannel::default() });
     let refused = of(&[refused]);
     assert!(!refused.is_good() && refused.refused.unwrap().contains("`others` is refused: no room"));
 }
@@ -245,9 +246,9 @@ fn what_cannot_be_tuned_says_why() {
     let real = scenario("\"1 ms\"", &format!("{real}{MOST}"));
     let refused = tune(&real, None, &mut |_| ()).unwrap_err();
     assert!(
-        matches!(refused, Error::RealTime(_)) && refused.to_string().contains("clock = real"),
+        matches!(refused, TuneError::RealTime(_)) && refused.to_string().contains("clock = real"),
         "{refused}"
     );
     let none = scenario("\"1 ms\"", "");
-    assert!(matches!(tune(&none, None, &mut |_| ()), Err(Error::NoGoal)));
+    assert!(matches!(tune(&none, None, &mut |_| ()), Err(TuneError::NoGoal)));
 }

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use laxity_lab::attack::{self, Confirmed, Options, TimeLimit};
+use laxity_lab::attack::{self, AttackOptions, Confirmed, TimeLimit};
 use laxity_lab::property::drawn;
 use laxity_scenario::draw::scenario;
 
@@ -43,7 +43,7 @@ fn attacked(number: u64, folder: &Folder) -> (usize, Vec<String>) {
     };
     let point = scenario.points().next().expect("a scenario has a point");
     let options =
-        Options { steps: STEPS, seed: number, threads: NonZero::new(1), channel: None, events: EVENTS };
+        AttackOptions { steps: STEPS, seed: number, threads: NonZero::new(1), channel: None, events: EVENTS };
     let experiments = [scenario.experiment(&point)];
     let Ok(all) = attack::attack(&experiments, &options, TimeLimit::NONE, &mut |_| ()) else {
         return (0, Vec::new());

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::thread;
 
-use laxity_lab::property::{Failure, Property, Tally, Verdict};
+use laxity_lab::property::{Checked, Defect, Property, PropertyTally};
 use laxity_scenario::draw::{Table, scenario, shrink};
 
 const CASES: u64 = 4000;
@@ -97,10 +97,10 @@ const UNDRAWN: [(&str, &str); 7] = [
 const SEVERAL: u64 = 60;
 
 /// Checks scenarios of these numbers on all cores: the counts, and the failures by number.
-fn drawn(property: Property, cases: Range<u64>) -> (Tally, Vec<(u64, Failure)>) {
-    let (next, sum) = (AtomicU64::new(cases.start), Mutex::new((Tally::default(), Vec::new())));
+fn drawn(property: Property, cases: Range<u64>) -> (PropertyTally, Vec<(u64, Defect)>) {
+    let (next, sum) = (AtomicU64::new(cases.start), Mutex::new((PropertyTally::default(), Vec::new())));
     let work = || {
-        let (mut tally, mut broken) = (Tally::default(), Vec::new());
+        let (mut tally, mut broken) = (PropertyTally::default(), Vec::new());
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if number >= cases.end {
@@ -112,7 +112,7 @@ fn drawn(property: Property, cases: Range<u64>) -> (Tally, Vec<(u64, Failure)>) 
             let twice = !property.promised && number.is_multiple_of(8);
             let verdict = Property { twice, ..property }.check(&drawn.file.text());
             tally.count(&drawn, &verdict);
-            if let Verdict::Broken(failure) = verdict {
+            if let Checked::Broken(failure) = verdict {
                 broken.push((number, failure));
             }
         }
@@ -131,13 +131,13 @@ fn drawn(property: Property, cases: Range<u64>) -> (Tally, Vec<(u64, Failure)>) 
 }
 
 /// All of them under the property itself: two tests share the outcome.
-fn all() -> &'static (Tally, Vec<(u64, Failure)>) {
-    static ALL: OnceLock<(Tally, Vec<(u64, Failure)>)> = OnceLock::new();
+fn all() -> &'static (PropertyTally, Vec<(u64, Defect)>) {
+    static ALL: OnceLock<(PropertyTally, Vec<(u64, Defect)>)> = OnceLock::new();
     ALL.get_or_init(|| drawn(Property::default(), 0..CASES))
 }
 
-fn failures(broken: &[(u64, Failure)]) -> String {
-    let of = |(number, failure): &(u64, Failure)| format!("scenario {number} of seed {SEED}: {failure}");
+fn failures(broken: &[(u64, Defect)]) -> String {
+    let of = |(number, failure): &(u64, Defect)| format!("scenario {number} of seed {SEED}: {failure}");
     broken.iter().map(of).collect::<Vec<_>>().join("\n")
 }
 
@@ -192,7 +192,7 @@ fn the_finder_finds_and_cuts_down() {
     // here.
     let property = Property { share: 0.9, ..Property::default() };
     let fails = |file: &Table| match property.check(&file.text()) {
-        Verdict::Broken(failure) => matches!(failure, Failure::Exceeded { .. }),
+        Checked::Broken(failure) => matches!(failure, Defect::Exceeded { .. }),
         _ => false,
     };
     let found = (0..CASES).map(|number| scenario(SEED, number).file).find(|file| fails(file));

@@ -92,7 +92,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use laxity_admission::Formula;
-use laxity_lab::dominance::{Breach, Judgement, Law, changes, judge, settled, shrunk};
+use laxity_lab::dominance::{Breach, Law, PairJudgement, changes, judge, settled, shrunk};
 use laxity_lab::property::drawn;
 use laxity_scenario::draw::scenario;
 use laxity_units::Span;
@@ -123,10 +123,10 @@ fn all() -> Judged {
             for (law, judgement) in judge(&text, &Law::ALL, OF_ONE) {
                 let mut sum = sum.lock().unwrap();
                 let word = match judgement {
-                    Judgement::Kept(0) => "without a bound",
-                    Judgement::Kept(_) => "kept",
-                    Judgement::Unjudged(why) => why,
-                    Judgement::Broken(breach) => {
+                    PairJudgement::Kept(0) => "without a bound",
+                    PairJudgement::Kept(_) => "kept",
+                    PairJudgement::Unjudged(why) => why,
+                    PairJudgement::Broken(breach) => {
                         sum.1.push((number, breach));
                         "broken"
                     }
@@ -173,10 +173,10 @@ fn what_broke_a_law_keeps_it() {
         let path = file.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
         for (law, judgement) in judge(&text, &Law::ALL, usize::MAX) {
-            if let Judgement::Broken(breach) = judgement {
+            if let PairJudgement::Broken(breach) = judgement {
                 panic!("{}: {breach}", path.display());
             }
-            judged += usize::from(matches!(judgement, Judgement::Kept(1..)) && law != Law::Twice);
+            judged += usize::from(matches!(judgement, PairJudgement::Kept(1..)) && law != Law::Twice);
         }
     }
     assert!(judged > 50, "{judged}");
@@ -366,7 +366,7 @@ time = "1 ps"
     };
     let judged = |text: &str| -> Vec<bool> {
         let all = judge(text, &[Law::Removal], usize::MAX);
-        all.into_iter().map(|(_, judgement)| matches!(judgement, Judgement::Kept(1..))).collect()
+        all.into_iter().map(|(_, judgement)| matches!(judgement, PairJudgement::Kept(1..))).collect()
     };
     assert_eq!(judged(&text(["", ""])), [false, true]);
     assert_eq!(judged(&text(["core = 0", "core = 1"])), [true, true]);

@@ -1,7 +1,7 @@
 //! Every number of the table of metrics is measured by some run, and stands in every output under
 //! its one name.
 
-use laxity_lab::attack::{Attacked, AttackedPoint, Record};
+use laxity_lab::attack::{AttackRecord, Attacked, AttackedPoint};
 use laxity_report::claims::Judge;
 use laxity_report::glossary;
 use laxity_report::present::{Stamp, figure, json, parquet, report};
@@ -177,7 +177,7 @@ fn results() -> Results {
     let attacked =
         Attacked { name: "camera".into(), bound: bound.to_string(), worst: "1 ms".into(), file: None };
     let point = AttackedPoint { points: vec![String::new()], channels: vec![attacked] };
-    Record { points: vec![point], ..Record::default() }.tell("", &mut bounded);
+    AttackRecord { points: vec![point], ..AttackRecord::default() }.tell("", &mut bounded);
     let lossy = of(scenario("impairments = { loss = 0.05 }", "off", "real_time"));
     // Enough messages for the last of the percentiles.
     let many = [

@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::Path;
 
-use laxity_lab::property::{Property, Verdict};
+use laxity_lab::property::{Checked, Property};
 
 #[test]
 fn a_run_in_pieces_is_the_run() {
@@ -17,7 +17,7 @@ fn a_run_in_pieces_is_the_run() {
     for entry in fs::read_dir(folder).expect("the folder is there") {
         let path = entry.unwrap().path();
         let verdict = in_pieces_too.check(&fs::read_to_string(&path).expect("it is text"));
-        assert!(matches!(verdict, Verdict::Kept(_)), "{}: {verdict:?}", path.display());
+        assert!(matches!(verdict, Checked::Kept(_)), "{}: {verdict:?}", path.display());
         files += 1;
     }
     assert!(files >= 4, "{files} files");

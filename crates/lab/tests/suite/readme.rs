@@ -1,6 +1,6 @@
 //! The README's statements about its own example.
 
-use laxity_lab::campaign::{self, Options};
+use laxity_lab::campaign::{self, RunOptions};
 use laxity_world::results::{Ruling, Run};
 
 const README: &str = include_str!("../../../../README.md");
@@ -16,7 +16,7 @@ fn camera(changed: &[(&str, &str)]) -> (Ruling, Run) {
         text = text.replacen(old, new, 1);
     }
     let scenario = laxity_lab::from_text("camera.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
-    let mut outcome = campaign::run(&scenario, &Options::default(), &mut |_| {}).unwrap();
+    let mut outcome = campaign::run(&scenario, &RunOptions::default(), &mut |_| {}).unwrap();
     assert!(outcome.errors.is_empty(), "{:?}", outcome.errors);
     (outcome.verdicts.remove(0).ruling, outcome.results.runs.remove(0))
 }

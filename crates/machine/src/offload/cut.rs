@@ -6,7 +6,7 @@ use super::{
 
 /// Bulk in segmentation.
 #[derive(Debug)]
-pub struct Cut {
+pub struct CutBulk {
     bytes: Box<[u8]>,
     source: u16,
     /// Length of the bulk in bytes.
@@ -24,7 +24,7 @@ pub struct Cut {
     bulks: u32,
 }
 
-impl Cut {
+impl CutBulk {
     /// Segmentation for the bulks of a source with a unique number.
     pub fn new(source: u16) -> Self {
         let bytes = vec![0; LONGEST_BULK].into();

@@ -52,7 +52,7 @@ proptest! {
         payload in prop::collection::vec(any::<u8>(), 1..5000),
     ) {
         let (whole, offload) = bulk(v6, tags, options, flags, each, &payload);
-        let mut cut = Cut::new(0);
+        let mut cut = CutBulk::new(0);
         cut.room()[..whole.len()].copy_from_slice(&whole);
         prop_assert!(cut.begin(whole.len(), offload));
         let (mut joined, mut buffer, mut all, mut count) = (Joined::default(), [0; 4096], Vec::new(), 0);
@@ -115,7 +115,7 @@ proptest! {
         let odd = Offload {
             flags: bytes[0], kind: bytes[1], headers: word(2), payload: word(4), sum_from: word(6) % 90, sum_at: word(8),
         };
-        let mut cut = Cut::new(0);
+        let mut cut = CutBulk::new(0);
         cut.room()[..whole.len()].copy_from_slice(&whole);
         // Whatever the description, cutting terminates and makes no more bytes than there are.
         let mut buffer = [0; 300];
@@ -135,7 +135,7 @@ fn frames_that_do_not_follow_each_other_are_not_joined() {
     let (whole, offload) = bulk(false, 0, 0, 0, 100, &[7; 400]);
     let mut frames = Vec::new();
     let mut cut = |source| {
-        let mut cut = Cut::new(source);
+        let mut cut = CutBulk::new(source);
         cut.room()[..whole.len()].copy_from_slice(&whole);
         assert!(cut.begin(whole.len(), offload));
         let mut buffer = [0; 300];

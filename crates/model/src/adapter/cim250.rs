@@ -31,8 +31,8 @@ use laxity_qos::costs::LinkCosts;
 use laxity_units::{ByteTime, Bytes, Span};
 
 use super::{
-    Buffers, CommandQueue, Delay, Description, Interface, Notification, PROCESSOR, Phase, Resource,
-    ResponseQueue, Selection, Stage, Tells,
+    AdapterBuffers, CommandQueue, Delay, Description, HostSide, Notification, PROCESSOR, Phase,
+    QueueSelection, Resource, ResponseQueue, Stage, Tells,
 };
 
 /// Messages that the adapter keeps account of at once: far more than any host has outstanding.
@@ -66,7 +66,7 @@ pub struct Cim250 {
     /// The interface to the host.
     pub interface: HostInterface,
     /// The adapter's memory.
-    pub memory: Memory,
+    pub memory: BufferMemory,
 }
 
 /// How a message is negotiated.
@@ -81,7 +81,7 @@ pub enum HostInterface {
 
 /// How many buses lead to the adapter's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Memory {
+pub enum BufferMemory {
     /// One, which DMA and Fiber Channel share.
     Shared,
     /// Two banks with a bus each (§5.2.2), so that DMA and Fiber Channel go on side by side.
@@ -102,8 +102,8 @@ impl Cim250 {
         let mut resources = vec![resource("processor", false), resource("bus", true)];
         let host_bus = 1;
         let network_bus = match self.memory {
-            Memory::Shared => host_bus,
-            Memory::Dual => {
+            BufferMemory::Shared => host_bus,
+            BufferMemory::Dual => {
                 resources.push(resource("network-bus", true));
                 2
             }
@@ -156,9 +156,9 @@ impl Cim250 {
         let send = address_ack().into_iter().chain([beside_the_bus, on_the_bus]);
         let store = [dma.clone()].into_iter().chain(address_ack());
         Description {
-            interface: Interface {
+            interface: HostSide {
                 queues: vec![CommandQueue::default()],
-                selection: Selection::Priority,
+                selection: QueueSelection::Priority,
                 doorbell: Span::ZERO,
                 poll: None,
                 notification: Notification::Interrupt,
@@ -176,8 +176,8 @@ impl Cim250 {
                 stage("dma", 1, store.collect()),
                 stage("completion", 1, vec![response(Tells::Nothing)]),
             ],
-            transmit_buffers: Buffers::default(),
-            receive_buffers: Buffers::default(),
+            transmit_buffers: AdapterBuffers::default(),
+            receive_buffers: AdapterBuffers::default(),
             transmit_policing: None,
             receive_policing: None,
             link: LinkCosts::default(),
@@ -197,7 +197,7 @@ mod tests {
     use laxity_units::Time;
 
     use super::*;
-    use crate::adapter::{Adapter, AdapterOutput, Pipeline, Response};
+    use crate::adapter::{Adapter, AdapterOutput, AdapterResponse, Pipeline};
     use crate::told::Told;
 
     /// Thesis Table 5.1 with round numbers: a command 400, a response 30; DMA of 1024 B in segments
@@ -216,7 +216,7 @@ mod tests {
         fc_frame: Bytes::new(512),
         fc_frame_delay: Span::from_us(50),
         interface: HostInterface::Full,
-        memory: Memory::Shared,
+        memory: BufferMemory::Shared,
     };
 
     fn packet(message: u64) -> Packet {
@@ -263,13 +263,13 @@ mod tests {
             adapter.timer(now);
             while let Some(output) = adapter.poll_output() {
                 let what = match output {
-                    AdapterOutput::Response(Response::Handshake(packet)) => {
+                    AdapterOutput::Response(AdapterResponse::Handshake(packet)) => {
                         adapter.proceed(now, &packet);
                         "write ack"
                     }
-                    AdapterOutput::Response(Response::Progress(_)) => "address ack",
-                    AdapterOutput::Response(Response::Transmitted(_)) => "transmit ack",
-                    AdapterOutput::Response(Response::Received(_)) => "read ack",
+                    AdapterOutput::Response(AdapterResponse::Progress(_)) => "address ack",
+                    AdapterOutput::Response(AdapterResponse::Transmitted(_)) => "transmit ack",
+                    AdapterOutput::Response(AdapterResponse::Received(_)) => "read ack",
                     AdapterOutput::Frame { .. } => "frame",
                     _ => continue,
                 };
@@ -325,8 +325,8 @@ mod tests {
             let told = told(&Cim250 { memory, ..simple.clone() }, 2, false);
             told.into_iter().filter(|(_, what)| *what == "frame").map(|(at, _)| at).collect::<Vec<_>>()
         };
-        assert_eq!(frames(Memory::Shared), [1576, 2252 + 100 + 300]);
-        assert_eq!(frames(Memory::Dual), [1576, 1952 + 100 + 300]);
+        assert_eq!(frames(BufferMemory::Shared), [1576, 2252 + 100 + 300]);
+        assert_eq!(frames(BufferMemory::Dual), [1576, 1952 + 100 + 300]);
     }
 
     /// Read ack 30, its command 430, DMA 1206, address ack 1236, and the last 1266. The simple

@@ -24,8 +24,8 @@ use laxity_units::{ByteTime, Bytes, Span};
 
 use super::Delay;
 pub use check::Flaw;
-pub use contract::{Contract, Excess, Own, Policing};
-pub use interface::{Answers, CommandQueue, Interface, Moderation, Notification, Release, ResponseQueue};
+pub use contract::{AdapterContract, Excess, Own, Policing};
+pub use interface::{Answers, CommandQueue, HostSide, Moderation, Notification, Release, ResponseQueue};
 pub use takes::Takes;
 pub(super) use takes::spread_over;
 
@@ -36,7 +36,7 @@ pub const PROCESSOR: usize = 0;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Description {
     /// The host interface.
-    pub interface: Interface,
+    pub interface: HostSide,
     /// Resources that phases share; the first is the processor.
     pub resources: Vec<Resource>,
     /// Stages from the command queue to completion; at least one.
@@ -44,9 +44,9 @@ pub struct Description {
     /// Stages from the medium to the host; without any, reception takes no time.
     pub receive: Vec<Stage>,
     /// Memory of fetched packets until they complete.
-    pub transmit_buffers: Buffers,
+    pub transmit_buffers: AdapterBuffers,
     /// Memory of received frames until the host has them.
-    pub receive_buffers: Buffers,
+    pub receive_buffers: AdapterBuffers,
     /// Policing of the host's packets by their channels' contracts, where they are fetched.
     pub transmit_policing: Option<Policing>,
     /// Policing of frames by their channels' contracts, where they arrive.
@@ -93,7 +93,7 @@ pub struct Stage {
     /// Its queues; at least one, and every class has one that accepts it.
     pub queues: Vec<Queue>,
     /// Which queue is served next.
-    pub selection: Selection,
+    pub selection: QueueSelection,
     /// The phases of service, in order; at least one.
     pub phases: Vec<Phase>,
     /// Maximum number of packets selected ahead: those in this stage or waiting at the next stage
@@ -111,7 +111,7 @@ impl Default for Stage {
             batch: 1,
             linger: Span::ZERO,
             queues: vec![Queue::default()],
-            selection: Selection::Priority,
+            selection: QueueSelection::Priority,
             phases: Vec::new(),
             ahead: None,
         }
@@ -148,7 +148,7 @@ impl Stage {
 
 /// Which of a stage's queues is served next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Selection {
+pub enum QueueSelection {
     /// The non-empty queue of highest priority; queues that are one by a flow's hash take turns.
     #[default]
     Priority,
@@ -172,7 +172,7 @@ pub struct Queue {
     /// Treatment of a packet when it is full.
     pub overload: Overload,
     /// Treatment of a packet past its end-to-end deadline, if its channel is established.
-    pub late: Late,
+    pub late: LatePolicy,
     /// Time before that deadline at which it is late here, for the rest of its path.
     pub margin: Span,
     /// Number of queues like this one, at least 1; a packet's channel selects its queue.
@@ -182,7 +182,7 @@ pub struct Queue {
 impl Default for Queue {
     fn default() -> Self {
         let (order, frame, overload) = (Order::Fifo, Span::ZERO, Overload::Block);
-        let (late, margin) = (Late::Keep, Span::ZERO);
+        let (late, margin) = (LatePolicy::Keep, Span::ZERO);
         Self { takes: Takes::All, order, frame, priority: 0, slots: None, overload, late, margin, spread: 1 }
     }
 }
@@ -190,7 +190,7 @@ impl Default for Queue {
 /// Treatment of a packet after its deadline: an adapter that reads headers can detect it
 /// before spending more on the packet (thesis §3.3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Late {
+pub enum LatePolicy {
     /// It is served as any other.
     #[default]
     Keep,
@@ -217,16 +217,16 @@ pub enum Overload {
 
 /// Buffers in the adapter's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Buffers {
+pub struct AdapterBuffers {
     /// Their number and partition.
-    pub pool: Pool,
+    pub pool: BufferPool,
     /// Treatment of a packet without a buffer.
     pub overload: Overload,
 }
 
 /// Partition of buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Pool {
+pub enum BufferPool {
     /// No limit.
     #[default]
     Unlimited,
@@ -334,7 +334,7 @@ impl Description {
     pub fn loses_at_once(&self) -> bool {
         let loses = |overload: Overload| overload != Overload::Block;
         let queues = self.transmit.first().into_iter().flat_map(|stage| &stage.queues);
-        let mut queues = queues.map(|queue| queue.late == Late::Drop || loses(queue.overload));
+        let mut queues = queues.map(|queue| queue.late == LatePolicy::Drop || loses(queue.overload));
         self.transmit_policing.is_some() || loses(self.transmit_buffers.overload) || queues.any(|any| any)
     }
 

@@ -10,7 +10,7 @@ use laxity_units::{Span, Time};
 
 use crate::around::Around;
 
-use super::{AdapterOutput, Loss, Response, StageReport};
+use super::{AdapterOutput, AdapterResponse, Loss, StageReport};
 
 /// Transmits one packet at a time, in the order given.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl Null {
         self.busy += self.under_way(now);
         self.completes = Time::MAX;
         for packet in self.queue.drain() {
-            around.tell(AdapterOutput::Response(Response::Failed(packet, Loss::Reset)));
+            around.tell(AdapterOutput::Response(AdapterResponse::Failed(packet, Loss::Reset)));
         }
     }
 
@@ -92,7 +92,7 @@ impl Null {
             let packet = self.queue.pop_front().expect("a packet was in transmission");
             self.passed += 1;
             around.tell(AdapterOutput::Frame { packet, more: !self.queue.is_empty() });
-            around.tell(AdapterOutput::Response(Response::Transmitted(packet)));
+            around.tell(AdapterOutput::Response(AdapterResponse::Transmitted(packet)));
             self.start(now, around);
         }
     }
@@ -187,7 +187,10 @@ mod tests {
             assert_eq!(null.next_deadline(), Some(at(done)));
             null.timer(at(done));
             assert_eq!(null.poll_output(), Some(AdapterOutput::Frame { packet, more }));
-            assert_eq!(null.poll_output(), Some(AdapterOutput::Response(Response::Transmitted(packet))));
+            assert_eq!(
+                null.poll_output(),
+                Some(AdapterOutput::Response(AdapterResponse::Transmitted(packet)))
+            );
             assert_eq!(null.poll_output(), None);
         }
         assert_eq!(null.next_deadline(), None);
@@ -201,13 +204,16 @@ mod tests {
         assert!(null.transmit(at(0), &packet(1, 5)), "it takes all");
         null.reset(at(4));
         for message in [0, 1] {
-            let failed = Response::Failed(packet(message, 5), Loss::Reset);
+            let failed = AdapterResponse::Failed(packet(message, 5), Loss::Reset);
             assert_eq!(null.poll_output(), Some(AdapterOutput::Response(failed)));
         }
         assert_eq!((null.next_deadline(), null.held()), (None, 0));
         assert_eq!(null.stages(at(20))[0].busy, Span::from_us(4), "what is lost keeps the link no longer");
         null.receive(at(5), &packet(9, 5));
-        assert_eq!(null.poll_output(), Some(AdapterOutput::Response(Response::Received(packet(9, 5)))));
+        assert_eq!(
+            null.poll_output(),
+            Some(AdapterOutput::Response(AdapterResponse::Received(packet(9, 5))))
+        );
         assert!(null.transmit(at(20), &packet(2, 5)), "it takes all");
         assert_eq!(null.next_deadline(), Some(at(30)));
     }

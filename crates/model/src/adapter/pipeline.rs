@@ -27,7 +27,9 @@ use laxity_qos::discipline::Groups;
 use laxity_qos::seldom::{mostly, seldom};
 use laxity_units::{Span, Time};
 
-use super::{AdapterOutput, Breakdown, Description, Loss, Overload, Passage, Release, Response, Tells};
+use super::{
+    AdapterBreakdown, AdapterOutput, AdapterResponse, Description, Loss, Overload, Passage, Release, Tells,
+};
 use crate::around::Around;
 use commands::Ring;
 use express::Express;
@@ -40,7 +42,7 @@ use station::{Joined, Station};
 
 /// Direction of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Direction {
+pub enum PacketDirection {
     /// From the host to the medium.
     Transmit,
     /// From the medium to the host.
@@ -135,7 +137,10 @@ impl Pipeline {
             panic!("a description is checked when it is read: {flaw:?}");
         }
         let transmitting = description.transmit.len();
-        let ways = [(Direction::Transmit, &description.transmit), (Direction::Receive, &description.receive)];
+        let ways = [
+            (PacketDirection::Transmit, &description.transmit),
+            (PacketDirection::Receive, &description.receive),
+        ];
         let stations: Vec<Station> = ways
             .into_iter()
             .flat_map(|(direction, stages)| {
@@ -239,16 +244,16 @@ impl Pipeline {
         }
         if self.stopped || !self.receive_buffers.take(around.packets().at(slot)) {
             let makes_room = self.receive_buffers.overload() == Overload::Priority && !self.stopped;
-            if !makes_room || !self.make_room(Direction::Receive, slot, around) {
+            if !makes_room || !self.make_room(PacketDirection::Receive, slot, around) {
                 return around.tell(AdapterOutput::Discarded(slot, Loss::Overload));
             }
         }
         if self.transmitting == self.stations.len() {
-            self.complete(Direction::Receive, slot, around);
+            self.complete(PacketDirection::Receive, slot, around);
         } else {
             let first = self.transmitting;
             match self.stations[first].join(now, slot, around.packets().at(slot)) {
-                Joined::Blocked => self.lose(Direction::Receive, slot, Loss::Overload, around),
+                Joined::Blocked => self.lose(PacketDirection::Receive, slot, Loss::Overload, around),
                 joined => self.lose_by(first, slot, &joined, around),
             }
             self.lose_late(first, around);
@@ -259,15 +264,15 @@ impl Pipeline {
     pub(super) fn break_down(
         &mut self,
         now: Time,
-        breakdown: Breakdown,
+        breakdown: AdapterBreakdown,
         broken: bool,
         around: &mut impl Around<AdapterOutput<Slot>>,
     ) {
         self.stop(now, around);
         match breakdown {
-            Breakdown::Stall(resource) => self.stalled[resource] = broken,
-            Breakdown::FullQueues => self.refuses = broken,
-            Breakdown::Stop => self.stopped = broken,
+            AdapterBreakdown::Stall(resource) => self.stalled[resource] = broken,
+            AdapterBreakdown::FullQueues => self.refuses = broken,
+            AdapterBreakdown::Stop => self.stopped = broken,
         }
         self.hindered = self.refuses || self.stopped || self.stalled.contains(&true);
         self.unassigned = true;
@@ -425,8 +430,8 @@ impl Pipeline {
         let next = i + 1;
         if next == self.transmitting || next == self.stations.len() {
             let response = match direction {
-                Direction::Transmit => Response::Transmitted(slot),
-                Direction::Receive => Response::Received(slot),
+                PacketDirection::Transmit => AdapterResponse::Transmitted(slot),
+                PacketDirection::Receive => AdapterResponse::Received(slot),
             };
             if !self.has_room_for(&response, around) && !self.is_lossy(&response, around) {
                 return false;
@@ -449,26 +454,26 @@ impl Pipeline {
     #[inline]
     fn complete(
         &mut self,
-        direction: Direction,
+        direction: PacketDirection,
         packet: Slot,
         around: &mut impl Around<AdapterOutput<Slot>>,
     ) {
         match direction {
-            Direction::Transmit => {
+            PacketDirection::Transmit => {
                 self.transmit_buffers.give_back(packet, around.packets().at(packet));
                 if self.link.is_none() {
                     let more = !self.express.is_empty()
                         || self.stations[..self.transmitting].iter().any(|s| !s.is_empty());
                     around.tell(AdapterOutput::Frame { packet, more });
                 }
-                self.respond(Response::Transmitted(packet), around);
+                self.respond(AdapterResponse::Transmitted(packet), around);
             }
-            Direction::Receive if !self.has_room_for(&Response::Received(packet), around) => {
-                self.lose(Direction::Receive, packet, Loss::Overload, around);
+            PacketDirection::Receive if !self.has_room_for(&AdapterResponse::Received(packet), around) => {
+                self.lose(PacketDirection::Receive, packet, Loss::Overload, around);
             }
-            Direction::Receive => {
+            PacketDirection::Receive => {
                 self.receive_buffers.give_back(packet, around.packets().at(packet));
-                self.respond(Response::Received(packet), around);
+                self.respond(AdapterResponse::Received(packet), around);
             }
         }
     }

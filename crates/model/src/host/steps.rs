@@ -1,7 +1,7 @@
 //! Steps of the cores: they serve interrupts, resume interrupted work, and ask the subsystem for
 //! the next step.
 
-use laxity_qos::channel::{CoreId, Slot, Step, Taken, Thread};
+use laxity_qos::channel::{CoreId, Slot, Step, TakenPacket, Thread};
 use laxity_qos::costs::HostCosts;
 use laxity_qos::seldom::{mostly, seldom};
 use laxity_units::{Span, Time};
@@ -306,15 +306,15 @@ impl Host {
     /// Schedules links in an interrupt, where the configuration says so.
     fn schedule_links(&mut self, core: CoreId, now: Time, around: &mut impl Around<Output<Slot>>) {
         match self.subsystem.interrupt_transmit(core, now) {
-            Taken::Packet(packet) => {
+            TakenPacket::Packet(packet) => {
                 let of = around.packets().at(packet);
                 let cost = cost_of_transmit(&self.costs, self.paradigm, of.size);
                 self.handing = Some(packet);
                 let activity = Activity::above(now, cost, Use::LinkScheduling, Kind::Transmit(of.channel));
                 self.core(core).interrupt = Some(activity);
             }
-            Taken::Held => self.core(core).interrupt = Some(Activity::spinning(now)),
-            Taken::Nothing => self.core(core).woken = false,
+            TakenPacket::Held => self.core(core).interrupt = Some(Activity::spinning(now)),
+            TakenPacket::Nothing => self.core(core).woken = false,
         }
     }
 

@@ -92,7 +92,7 @@ impl ImpairmentParameters {
 
 /// A frame that arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Delivery {
+pub struct FrameDelivery {
     /// Arrival time.
     pub at: Time,
     /// Whether it is damaged.
@@ -150,7 +150,7 @@ impl Impairments {
 
     /// A frame's last bit is sent, no earlier than that of any before; returns its arrivals: none,
     /// one, or two.
-    pub fn pass(&mut self, now: Time) -> impl Iterator<Item = Delivery> + use<> {
+    pub fn pass(&mut self, now: Time) -> impl Iterator<Item = FrameDelivery> + use<> {
         self.counts.offered += 1;
         let twice = self.parameters.duplication.happens(&mut self.random);
         self.counts.duplicated += u64::from(twice);
@@ -165,7 +165,7 @@ impl Impairments {
     }
 
     /// One copy of a frame, if it exists; draws random numbers either way.
-    fn copy(&mut self, now: Time, exists: bool) -> Option<Delivery> {
+    fn copy(&mut self, now: Time, exists: bool) -> Option<FrameDelivery> {
         let ImpairmentParameters { delay, jitter, loss, corruption, reordering, .. } = self.parameters;
         let random = &mut self.random;
         let lost = loss.happens(random);
@@ -189,7 +189,7 @@ impl Impairments {
             at = at.max(self.last);
             self.last = at;
         }
-        Some(Delivery { at, corrupted })
+        Some(FrameDelivery { at, corrupted })
     }
 }
 
@@ -219,7 +219,7 @@ mod tests {
         parameters: ImpairmentParameters,
         seed: u64,
         frames: u64,
-    ) -> (Vec<Vec<Delivery>>, ImpairmentCounts) {
+    ) -> (Vec<Vec<FrameDelivery>>, ImpairmentCounts) {
         let mut way = Impairments::new(parameters, Seed::new(seed).stream("way")).unwrap();
         let sent = (0..frames).map(|k| way.pass(Time::ZERO + Span::from_us(10 * k)).collect());
         (sent.collect(), way.counts())
@@ -236,7 +236,7 @@ mod tests {
         #[test]
         fn nothing_disappears_and_chances_are_as_asked(parameters in parameters(), seed: u64) {
             let (sent, counts) = pass(parameters, seed, 2000);
-            let delivered: Vec<&Delivery> = sent.iter().flatten().collect();
+            let delivered: Vec<&FrameDelivery> = sent.iter().flatten().collect();
             prop_assert_eq!(counts.offered, 2000);
             prop_assert_eq!(counts.offered + counts.duplicated, counts.delivered + counts.lost);
             prop_assert_eq!(counts.delivered, delivered.len() as u64);
@@ -273,7 +273,7 @@ mod tests {
             let (before, _) = pass(parameters, seed, 300);
             let (after, _) = pass(ImpairmentParameters { loss: more, ..parameters }, seed, 300);
             for (before, after) in before.iter().zip(&after) {
-                let damaged = |frame: &[Delivery]| frame.iter().filter(|d| d.corrupted).count();
+                let damaged = |frame: &[FrameDelivery]| frame.iter().filter(|d| d.corrupted).count();
                 prop_assert!(after.len() <= before.len());
                 prop_assert!(damaged(after) <= damaged(before));
             }

@@ -18,7 +18,7 @@ use laxity_units::{Span, Time};
 
 use super::mailbox::Mailbox;
 use super::watchdog::{Look, Watchdog};
-use crate::adapter::{Adapter, Notification, Response};
+use crate::adapter::{Adapter, AdapterResponse, Notification};
 use crate::host::Entry;
 
 /// Time-outs of a driver.
@@ -159,7 +159,7 @@ impl Driver {
 
     /// The adapter has written a response about `packet`.
     #[inline]
-    pub(super) fn written(&mut self, now: Time, response: Response<Slot>, packet: &Packet) {
+    pub(super) fn written(&mut self, now: Time, response: AdapterResponse<Slot>, packet: &Packet) {
         match self.is_plain {
             true => self.mailbox.announce(response, reaches(&mut self.loses, &mut self.report)),
             false => self.gather(now, response, packet),
@@ -168,7 +168,7 @@ impl Driver {
 
     /// Stores a response until its queue interrupts or is polled.
     #[inline(never)]
-    fn gather(&mut self, now: Time, response: Response<Slot>, packet: &Packet) {
+    fn gather(&mut self, now: Time, response: AdapterResponse<Slot>, packet: &Packet) {
         self.mailbox.write(now, response, packet);
         if self.hands_over {
             self.mailbox.uncover();
@@ -196,22 +196,22 @@ impl Driver {
 
     /// The next announced response, or one written before an announced one.
     #[inline]
-    pub(super) fn read_announced(&mut self) -> Option<(Response<Slot>, u32, Entry)> {
+    pub(super) fn read_announced(&mut self) -> Option<(AdapterResponse<Slot>, u32, Entry)> {
         let read = self.mailbox.read_announced()?;
         self.returned(&read.0);
         Some(read)
     }
 
     /// The next response, and its queue.
-    pub(super) fn read(&mut self) -> Option<(Response<Slot>, u32)> {
+    pub(super) fn read(&mut self) -> Option<(AdapterResponse<Slot>, u32)> {
         let read = self.mailbox.read()?;
         self.returned(&read.0);
         Some(read)
     }
 
     #[inline]
-    fn returned(&mut self, response: &Response<Slot>) {
-        if let Response::Transmitted(packet) | Response::Failed(packet, _) = response {
+    fn returned(&mut self, response: &AdapterResponse<Slot>) {
+        if let AdapterResponse::Transmitted(packet) | AdapterResponse::Failed(packet, _) = response {
             self.watchdog.returned(packet);
         }
     }
@@ -279,8 +279,8 @@ pub(super) mod tests {
 
     use super::*;
     use crate::adapter::{
-        Buffers, CommandQueue, Delay, Description, Interface, Loss, Moderation, Phase, Pipeline, Resource,
-        ResponseQueue, Selection, Stage,
+        AdapterBuffers, CommandQueue, Delay, Description, HostSide, Loss, Moderation, Phase, Pipeline,
+        QueueSelection, Resource, ResponseQueue, Stage,
     };
 
     pub(in crate::node) fn at(us: u64) -> Time {
@@ -331,9 +331,9 @@ pub(super) mod tests {
         let phases = vec![Phase { delay: Delay::fixed(Span::from_us(1)), ..Phase::default() }];
         let stage = |name: &str| Stage { name: name.into(), phases: phases.clone(), ..Stage::default() };
         Adapter::Pipeline(Box::new(Pipeline::new(Description {
-            interface: Interface {
+            interface: HostSide {
                 queues: vec![CommandQueue::default()],
-                selection: Selection::Priority,
+                selection: QueueSelection::Priority,
                 doorbell: Span::ZERO,
                 poll: None,
                 notification,
@@ -349,8 +349,8 @@ pub(super) mod tests {
             }],
             transmit: vec![stage("out")],
             receive: vec![stage("in")],
-            transmit_buffers: Buffers::default(),
-            receive_buffers: Buffers::default(),
+            transmit_buffers: AdapterBuffers::default(),
+            receive_buffers: AdapterBuffers::default(),
             transmit_policing: None,
             receive_policing: None,
             link: LinkCosts::default(),
@@ -391,11 +391,11 @@ pub(super) mod tests {
         }
         assert_eq!(driver.next_deadline(at(20)), Some(at(110)));
         assert!(!driver.gives_up(at(109)) && driver.gives_up(at(110)));
-        driver.written(at(20), Response::Transmitted(packets[0]), &packet());
-        let first = Some((Response::Transmitted(packets[0]), 0, Entry::Interrupt));
+        driver.written(at(20), AdapterResponse::Transmitted(packets[0]), &packet());
+        let first = Some((AdapterResponse::Transmitted(packets[0]), 0, Entry::Interrupt));
         assert_eq!(driver.read_announced(), first);
         assert_eq!((driver.next_deadline(at(20)), driver.read_announced()), (Some(at(115)), None));
-        driver.written(at(20), Response::Failed(packets[1], Loss::Overload), &packet());
+        driver.written(at(20), AdapterResponse::Failed(packets[1], Loss::Overload), &packet());
         driver.read();
         assert_eq!((driver.next_deadline(at(20)), driver.gives_up(at(9999))), (None, false));
     }
@@ -431,20 +431,20 @@ pub(super) mod tests {
         assert!(!driver.looks(at(50)) && driver.next_deadline(at(40)).is_none());
         let packets = slots::<4>();
         for packet in &packets[..2] {
-            driver.written(at(40), Response::Received(*packet), &self::packet());
+            driver.written(at(40), AdapterResponse::Received(*packet), &self::packet());
         }
         assert_eq!(driver.read_announced(), None);
         assert_eq!(driver.next_deadline(at(60)), Some(at(100)));
         assert!(!driver.looks(at(99)) && driver.looks(at(100)));
         assert_eq!((driver.report.lost_interrupts, driver.report.recovered), (2, 2));
         driver.lose_interrupts(None);
-        driver.written(at(101), Response::Received(packets[2]), &packet());
+        driver.written(at(101), AdapterResponse::Received(packets[2]), &packet());
         // The announcement of the third also covers the two before it, and not a fourth.
         driver.lose_interrupts(Some((1.0, Seed::new(1).stream("interrupts"))));
-        driver.written(at(102), Response::Received(packets[3]), &packet());
+        driver.written(at(102), AdapterResponse::Received(packets[3]), &packet());
         let read: Vec<_> = std::iter::from_fn(|| driver.read_announced()).map(|(.., entry)| entry).collect();
         assert_eq!(read, [Entry::Interrupt, Entry::Further, Entry::Further], "one interrupt told of three");
-        assert_eq!(driver.read(), Some((Response::Received(packets[3]), 0)));
+        assert_eq!(driver.read(), Some((AdapterResponse::Received(packets[3]), 0)));
         assert_eq!(driver.report.lost_interrupts, 3);
     }
 
@@ -454,7 +454,7 @@ pub(super) mod tests {
     fn a_host_that_polls_looks_at_its_times() {
         let mut driver = driver(None, None, Notification::Poll(Span::from_us(30)));
         assert_eq!((driver.next_deadline(at(10)), driver.looks(at(30))), (None, false));
-        driver.written(at(10), Response::Received(slots::<1>()[0]), &packet());
+        driver.written(at(10), AdapterResponse::Received(slots::<1>()[0]), &packet());
         assert_eq!(driver.read_announced(), None);
         assert_eq!(driver.next_deadline(at(10)), Some(at(30)));
         assert!(!driver.looks(at(29)) && driver.looks(at(30)));
@@ -476,7 +476,7 @@ pub(super) mod tests {
             std::iter::from_fn(|| driver.read_announced()).map(|(.., entry)| entry).collect::<Vec<_>>()
         };
         for (packet, us) in packets[..2].iter().zip([10, 20]) {
-            driver.written(at(us), Response::Received(*packet), &self::packet());
+            driver.written(at(us), AdapterResponse::Received(*packet), &self::packet());
         }
         assert_eq!((read(&mut driver), driver.next_deadline(at(20))), (vec![], Some(at(60))));
         driver.raise(at(59));
@@ -485,7 +485,7 @@ pub(super) mod tests {
         assert_eq!(read(&mut driver), [Entry::Interrupt, Entry::Further]);
         assert_eq!(driver.next_deadline(at(60)), None);
         for (packet, us) in packets[2..].iter().zip([65, 70, 75, 76]) {
-            driver.written(at(us), Response::Received(*packet), &self::packet());
+            driver.written(at(us), AdapterResponse::Received(*packet), &self::packet());
         }
         assert_eq!((read(&mut driver), driver.next_deadline(at(76))), (vec![], Some(at(140))));
         driver.raise(at(140));

@@ -9,14 +9,14 @@ use laxity_qos::few::Few;
 use laxity_qos::short_queue::ShortQueue;
 use laxity_units::Time;
 
-use crate::adapter::{Interface, Response, ResponseQueue};
+use crate::adapter::{AdapterResponse, HostSide, ResponseQueue};
 use crate::host::Entry;
 
 /// The response queues of an adapter.
 #[derive(Debug)]
 pub(super) struct Mailbox {
     /// Assignment of responses to queues; `None` where there is only one.
-    interface: Option<Box<Interface>>,
+    interface: Option<Box<HostSide>>,
     lines: Few<Line>,
     /// Total number of unread responses.
     unread: usize,
@@ -31,7 +31,7 @@ pub(super) struct Mailbox {
 #[derive(Debug)]
 struct Line {
     queue: ResponseQueue,
-    responses: ShortQueue<Response<Slot>>,
+    responses: ShortQueue<AdapterResponse<Slot>>,
     /// Number of responses announced by their own or a later interrupt.
     announced: usize,
     /// Interrupts that have announced them, with handlers that have not begun.
@@ -58,7 +58,7 @@ impl Line {
         }
     }
 
-    fn take(&mut self) -> Option<Response<Slot>> {
+    fn take(&mut self) -> Option<AdapterResponse<Slot>> {
         let response = self.responses.pop_front()?;
         self.announced = self.announced.saturating_sub(1);
         if self.responses.is_empty() {
@@ -71,7 +71,7 @@ impl Line {
 
 impl Mailbox {
     /// Empty queues of `interface`; without one, an unlimited queue that announces each response.
-    pub(super) fn new(interface: Option<&Interface>, elsewhere: bool) -> Self {
+    pub(super) fn new(interface: Option<&HostSide>, elsewhere: bool) -> Self {
         let queues: Vec<ResponseQueue> = match interface {
             Some(interface) => interface.all_responses().copied().collect(),
             None => vec![ResponseQueue::default()],
@@ -111,7 +111,7 @@ impl Mailbox {
     /// The adapter has written a response into a [plain](Self::is_plain) queue; its interrupt
     /// `reaches` the host, or is lost.
     #[inline]
-    pub(super) fn announce(&mut self, response: Response<Slot>, reaches: bool) {
+    pub(super) fn announce(&mut self, response: AdapterResponse<Slot>, reaches: bool) {
         let line = self.lines.first_mut();
         line.responses.push_back(response);
         line.interrupts += usize::from(reaches);
@@ -122,7 +122,7 @@ impl Mailbox {
     }
 
     /// The adapter has written a response about `packet`.
-    pub(super) fn write(&mut self, now: Time, response: Response<Slot>, packet: &Packet) {
+    pub(super) fn write(&mut self, now: Time, response: AdapterResponse<Slot>, packet: &Packet) {
         let interface = self.interface.as_ref();
         let line =
             interface.map_or(0, |interface| interface.response_queue(&response, &packet.tag, packet.channel));
@@ -169,7 +169,7 @@ impl Mailbox {
 
     /// The next announced response, or one written before an announced one, its queue, and the
     /// first cost of reading it.
-    pub(super) fn read_announced(&mut self) -> Option<(Response<Slot>, u32, Entry)> {
+    pub(super) fn read_announced(&mut self) -> Option<(AdapterResponse<Slot>, u32, Entry)> {
         let number = self.lines.iter().position(|line| line.announced > 0)?;
         let line = &mut self.lines[number];
         let told = line.interrupts > 0 && (!self.elsewhere || line.announced == 1);
@@ -181,7 +181,7 @@ impl Mailbox {
     }
 
     /// The next response, announced or not, and its queue.
-    pub(super) fn read(&mut self) -> Option<(Response<Slot>, u32)> {
+    pub(super) fn read(&mut self) -> Option<(AdapterResponse<Slot>, u32)> {
         let number = self.lines.iter().position(|line| !line.responses.is_empty())?;
         let line = &mut self.lines[number];
         let response = line.take()?;
@@ -202,13 +202,13 @@ mod tests {
     use laxity_units::Span;
 
     use super::*;
-    use crate::adapter::{CommandQueue, Moderation, Notification, Selection};
+    use crate::adapter::{CommandQueue, Moderation, Notification, QueueSelection};
     use crate::node::driver::tests::{at, packet};
 
-    fn interface(queue: ResponseQueue) -> Interface {
-        Interface {
+    fn interface(queue: ResponseQueue) -> HostSide {
+        HostSide {
             queues: vec![CommandQueue::default()],
-            selection: Selection::Priority,
+            selection: QueueSelection::Priority,
             doorbell: Span::ZERO,
             poll: None,
             notification: Notification::Interrupt,
@@ -224,7 +224,7 @@ mod tests {
         for channel in (0..8).map(ChannelId) {
             let (mut mailbox, mut packets) = (Mailbox::new(Some(&interface), false), Slots::default());
             let packet = Packet { channel, ..packet() };
-            let response = Response::Transmitted(packets.put(&packet));
+            let response = AdapterResponse::Transmitted(packets.put(&packet));
             mailbox.write(at(0), response, &packet);
             assert!(!mailbox.is_announced());
             mailbox.raise(at(0), || true);
@@ -243,7 +243,7 @@ mod tests {
         let moderation = Moderation { frames: None, delay: Span::from_us(10), interval: Span::ZERO };
         let interface = interface(ResponseQueue { moderation, ..ResponseQueue::default() });
         let (mut mailbox, mut packets) = (Mailbox::new(Some(&interface), false), Slots::default());
-        let response = Response::Transmitted(packets.put(&packet()));
+        let response = AdapterResponse::Transmitted(packets.put(&packet()));
         mailbox.write(at(0), response, &packet());
         assert_eq!(mailbox.due(), at(10));
         assert_eq!(mailbox.read(), Some((response, 0)));

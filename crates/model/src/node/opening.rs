@@ -5,14 +5,14 @@ use laxity_qos::costs::LinkCosts;
 use laxity_qos::few::Few;
 use laxity_units::{Span, Time};
 
-use super::Node;
+use super::HostNode;
 use super::device::Device;
 use super::driver::{Driver, DriverConfig};
-use crate::adapter::{Adapter, Contract};
+use crate::adapter::{Adapter, AdapterContract};
 use crate::around::Shared;
 use crate::host::Host;
 
-impl Node {
+impl HostNode {
     /// Joins the two.
     pub fn new(host: Host, driver: DriverConfig, mut adapter: Adapter) -> Self {
         let mut shared = Shared::default();
@@ -72,7 +72,7 @@ impl Node {
     }
 
     /// Establishes a channel at the adapter of a link, before the run.
-    pub fn establish(&mut self, link: LinkId, id: ChannelId, contract: &Contract) {
+    pub fn establish(&mut self, link: LinkId, id: ChannelId, contract: &AdapterContract) {
         self.device(link).adapter.establish(id, contract);
     }
 

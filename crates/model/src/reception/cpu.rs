@@ -1,11 +1,11 @@
 //! The CPU: allocation, preemption, and completion of work.
 
 use laxity_qos::channel::Dropped;
-use laxity_qos::reception::sharing::Taken;
+use laxity_qos::reception::sharing::BatchTaken;
 use laxity_qos::reception::{Again, Batch, Context, Operations, Protocol};
 use laxity_units::{Span, Time};
 
-use super::interface::{Command, Interface, Pool, Ready};
+use super::interface::{Interface, InterfaceCommand, Pool, Ready};
 use super::{Receiver, Reception, ReceptionUses};
 
 /// Preemptible work, in the order of resumption.
@@ -89,7 +89,7 @@ pub(super) struct Stopped {
 pub(super) struct Open {
     interface: usize,
     began: Time,
-    taken: Taken,
+    taken: BatchTaken,
     received: u32,
     used: Span,
 }
@@ -370,7 +370,7 @@ impl Receiver {
     fn open_batch(&mut self, now: Time, interface: usize) -> bool {
         let target = &mut self.interfaces[interface];
         target.ready = Ready::OnSignal;
-        let taken = Taken { batches: target.report.batches, ..Taken::default() };
+        let taken = BatchTaken { batches: target.report.batches, ..BatchTaken::default() };
         target.report.batches += 1;
         *self.batch(interface) = Some(Open { interface, began: now, taken, received: 0, used: Span::ZERO });
         true
@@ -455,7 +455,7 @@ impl Receiver {
                 self.open_batch(now, interface);
             }
             Job::Announcement(interface) => {
-                let Command { packet, refused, .. } = *self.interfaces[interface].taken();
+                let InterfaceCommand { packet, refused, .. } = *self.interfaces[interface].taken();
                 let pool = self.pool();
                 let refused = match refused {
                     true => Some(packet),

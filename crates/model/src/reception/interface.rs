@@ -10,17 +10,19 @@ use std::collections::VecDeque;
 use laxity_engine::Stream;
 use laxity_qos::channel::Dropped;
 use laxity_qos::discipline::Class;
-use laxity_qos::reception::sharing::{Taken, Waiting};
-use laxity_qos::reception::{Again, Context, Fixed, Load, Operations, Policy, Posted, Protocol, Sharing};
+use laxity_qos::reception::sharing::{BatchTaken, Waiting};
+use laxity_qos::reception::{
+    Again, BatchSharing, Context, Fixed, Load, Operations, Policy, Posted, Protocol,
+};
 use laxity_units::{Span, Time};
 
 use super::buffers::Buffers;
-use super::{Arrived, Discard, InterfaceConfig, InterfaceReport, Ticks};
+use super::{Arrived, ClockTicks, Discard, InterfaceConfig, InterfaceReport};
 use crate::adapter::Delay;
 
 /// A command of the adapter to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Command {
+pub struct InterfaceCommand {
     /// The packet concerned.
     pub packet: Arrived,
     /// When it was posted.
@@ -31,7 +33,7 @@ pub struct Command {
     pub refused: bool,
 }
 
-impl Command {
+impl InterfaceCommand {
     /// Whether it delivers a packet.
     pub fn receives(&self) -> bool {
         !self.announces && !self.refused
@@ -79,10 +81,10 @@ pub struct Interface {
     /// The constant part of its policy.
     fixed: Fixed,
     /// The command taken last. A batch takes the next when the host has finished it.
-    taken: Command,
-    sharing: Sharing,
+    taken: InterfaceCommand,
+    sharing: BatchSharing,
     /// Commands by class; all in the first if classes are not separated.
-    queues: [VecDeque<Command>; 2],
+    queues: [VecDeque<InterfaceCommand>; 2],
     /// Packets in slots, by class likewise.
     used: [u32; 2],
     slots: [u32; 2],
@@ -95,11 +97,11 @@ pub struct Interface {
     /// Receive buffers; `None` if there is no program.
     buffers: Option<Buffers>,
     discard: Discard,
-    ticks: Option<Ticks>,
+    ticks: Option<ClockTicks>,
     tick_at: Option<Time>,
     chance: Stream,
     /// The next policy, applied when work begun under the last one is over.
-    next: Option<(Policy, Option<Ticks>)>,
+    next: Option<(Policy, Option<ClockTicks>)>,
 }
 
 impl Interface {
@@ -109,7 +111,12 @@ impl Interface {
         let mut interface = Self {
             ready: Ready::OnSignal,
             fixed: config.policy.fixed(),
-            taken: Command { packet: Arrived::NONE, posted: Time::ZERO, announces: false, refused: false },
+            taken: InterfaceCommand {
+                packet: Arrived::NONE,
+                posted: Time::ZERO,
+                announces: false,
+                refused: false,
+            },
             policy: config.policy,
             report: InterfaceReport::default(),
             sharing: config.sharing,
@@ -190,7 +197,7 @@ impl Interface {
 
     fn post(&mut self, now: Time, packet: Arrived, announces: bool) {
         let queue = self.queue_of(packet.class);
-        self.queues[queue].push_back(Command { packet, posted: now, announces, refused: false });
+        self.queues[queue].push_back(InterfaceCommand { packet, posted: now, announces, refused: false });
         self.policy.posted(now);
     }
 
@@ -248,7 +255,7 @@ impl Interface {
     /// Earliest time of its next interrupt (a past time means now); `None` while no command waits
     /// or it may not interrupt.
     pub fn interrupt_at(&self, backlog: u32) -> Option<Time> {
-        let oldest = |queue: &VecDeque<Command>| queue.front().map(|command| command.posted);
+        let oldest = |queue: &VecDeque<InterfaceCommand>| queue.front().map(|command| command.posted);
         let oldest = Time::earlier(oldest(&self.queues[0]), oldest(&self.queues[1]))?;
         self.policy.interrupt_at(&Posted { waiting: self.waiting(), oldest, backlog })
     }
@@ -273,10 +280,10 @@ impl Interface {
     pub fn take(
         &mut self,
         now: Time,
-        (taken, received): (&mut Taken, u32),
+        (taken, received): (&mut BatchTaken, u32),
         (pool, backlog): (Pool, u32),
         mut lost: impl FnMut(Arrived, Dropped),
-    ) -> Option<&Command> {
+    ) -> Option<&InterfaceCommand> {
         let count = taken.real_time + taken.best_effort;
         if count >= self.fixed.quota || !self.policy.stays_with(|| self.load(pool, backlog, count, received))
         {
@@ -315,7 +322,7 @@ impl Interface {
 
     /// The command taken last.
     #[inline]
-    pub(super) fn taken(&self) -> &Command {
+    pub(super) fn taken(&self) -> &InterfaceCommand {
         &self.taken
     }
 
@@ -406,7 +413,7 @@ impl Interface {
     }
 
     /// Schedules a change of policy and clock.
-    pub(super) fn change(&mut self, policy: Policy, ticks: Option<Ticks>) {
+    pub(super) fn change(&mut self, policy: Policy, ticks: Option<ClockTicks>) {
         self.next = Some((policy, ticks));
     }
 
@@ -442,9 +449,9 @@ impl Interface {
 
 /// Round-robin turn among interfaces.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Turn(usize);
+pub struct InterfaceTurn(usize);
 
-impl Turn {
+impl InterfaceTurn {
     /// The next of `count` interfaces for which `is` holds; it takes the turn.
     #[inline]
     pub fn find(&mut self, count: usize, is: impl Fn(usize) -> bool) -> Option<usize> {

@@ -19,22 +19,22 @@ use std::collections::VecDeque;
 use laxity_qos::discipline::Class;
 use laxity_units::{Span, Time};
 
-use super::{Arrived, Cost};
+use super::{ActivityCost, Arrived};
 
 /// A receiving program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProgramConfig {
     /// `C_pp`: CPU time per packet.
-    pub work: Cost,
+    pub work: ActivityCost,
     /// Whether its packets of real time go before its others.
     pub real_time_first: bool,
     /// The CPU that is reserved for it.
-    pub reserved: Option<Reservation>,
+    pub reserved: Option<CpuReservation>,
 }
 
 /// CPU time in each period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reservation {
+pub struct CpuReservation {
     /// Not zero.
     pub budget: Span,
     /// Not zero.
@@ -43,7 +43,7 @@ pub struct Reservation {
 
 impl ProgramConfig {
     /// A program that does `work`, without a reservation.
-    pub fn of(work: Cost) -> Self {
+    pub fn of(work: ActivityCost) -> Self {
         Self { work, real_time_first: false, reserved: None }
     }
 }
@@ -94,7 +94,7 @@ impl Programs {
     }
 
     /// CPU time of `program` per packet.
-    pub(super) fn work(&self, program: usize) -> Cost {
+    pub(super) fn work(&self, program: usize) -> ActivityCost {
         self.programs[program].config.work
     }
 
@@ -128,7 +128,7 @@ impl Programs {
         let mut best: Option<(Span, usize)> = None;
         for (i, program) in self.programs.iter_mut().enumerate().filter(|(_, program)| program.waits()) {
             program.turn(now);
-            if let Some(Reservation { budget, period }) = program.config.reserved
+            if let Some(CpuReservation { budget, period }) = program.config.reserved
                 && program.used < budget
                 && best.is_none_or(|(shortest, _)| period < shortest)
             {
@@ -163,7 +163,7 @@ impl Program {
 
     /// Begins the period that `now` is in, if it is another.
     fn turn(&mut self, now: Time) {
-        let Some(Reservation { period, .. }) = self.config.reserved else { return };
+        let Some(CpuReservation { period, .. }) = self.config.reserved else { return };
         if now >= self.began.saturating_add(period) {
             self.began = now.saturating_sub(Span::from_ps(now.as_ps() % period.as_ps()));
             self.used = Span::ZERO;

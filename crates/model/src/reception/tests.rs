@@ -8,26 +8,26 @@ mod timelines;
 
 use laxity_engine::Seed;
 use laxity_qos::discipline::Class;
-use laxity_qos::reception::{Policy, Sharing};
+use laxity_qos::reception::{BatchSharing, Policy};
 use laxity_units::{Bytes, Span, Time};
 
 use super::*;
 
 /// Thesis Table 7.2 with "load = 1000".
 pub(super) const THESIS: ReceptionCosts = ReceptionCosts {
-    interrupt: Cost::Fixed(Span::from_us(28)),
-    poll: Cost::Fixed(Span::from_us(28)),
-    switch: Cost::Fixed(Span::from_us(20)),
-    announce: Cost::NONE,
-    protocol: Cost::Fixed(Span::from_us(400)),
-    program: Cost::Fixed(Span::from_us(347)),
+    interrupt: ActivityCost::Fixed(Span::from_us(28)),
+    poll: ActivityCost::Fixed(Span::from_us(28)),
+    switch: ActivityCost::Fixed(Span::from_us(20)),
+    announce: ActivityCost::NONE,
+    protocol: ActivityCost::Fixed(Span::from_us(400)),
+    program: ActivityCost::Fixed(Span::from_us(347)),
 };
 
 /// An interface of the thesis: two commands, 128 buffers.
 pub(super) fn interface(policy: Policy) -> InterfaceConfig {
     InterfaceConfig {
         policy,
-        sharing: Sharing::Common,
+        sharing: BatchSharing::Common,
         slots: 128,
         slots_best_effort: 0,
         handshake: true,

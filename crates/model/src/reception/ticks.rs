@@ -12,40 +12,40 @@ use laxity_units::Span;
 
 /// When a clock ticks.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ticks {
+pub enum ClockTicks {
     /// Every so often.
     Hard(Span),
     /// After intervals drawn from a distribution.
     Soft(Intervals),
 }
 
-impl Ticks {
+impl ClockTicks {
     /// The time to the next tick.
     pub(super) fn draw(&self, random: &mut Stream) -> Span {
         match self {
-            Ticks::Hard(period) => *period,
-            Ticks::Soft(intervals) => intervals.at(random.unit()),
+            ClockTicks::Hard(period) => *period,
+            ClockTicks::Soft(intervals) => intervals.at(random.unit()),
         }
     }
 
     /// The mean time between ticks.
     pub fn mean(&self) -> Span {
         match self {
-            Ticks::Hard(period) => *period,
-            Ticks::Soft(intervals) => intervals.mean(),
+            ClockTicks::Hard(period) => *period,
+            ClockTicks::Soft(intervals) => intervals.mean(),
         }
     }
 }
 
-impl Ticks {
+impl ClockTicks {
     /// The mean of the time between ticks, of its square and of its cube, in seconds.
     pub fn moments(&self) -> [f64; 3] {
         match self {
-            Ticks::Hard(period) => {
+            ClockTicks::Hard(period) => {
                 let period = period.as_secs_f64();
                 [period, period.powi(2), period.powi(3)]
             }
-            Ticks::Soft(intervals) => intervals.moments(),
+            ClockTicks::Soft(intervals) => intervals.moments(),
         }
     }
 }

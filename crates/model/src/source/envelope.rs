@@ -2,7 +2,7 @@
 
 use laxity_units::{Span, Time};
 
-use super::recorded::Timing;
+use super::recorded::TraceTiming;
 use super::{Multiple, SourceParameters};
 
 /// At most `extra + ⌈δ / every⌉` times in any span `δ`, a source sends at most `batch` messages at once.
@@ -32,8 +32,8 @@ impl SourceParameters {
             SourceParameters::Adversary(p) => Some(Envelope { batch: 1, every: p.interval, extra: p.burst }),
             SourceParameters::Recorded(p) => {
                 let interval = match p.timing {
-                    Timing::Interval(interval) => Some(interval),
-                    Timing::Recorded => p.trace.frame_interval(),
+                    TraceTiming::Interval(interval) => Some(interval),
+                    TraceTiming::Recorded => p.trace.frame_interval(),
                 };
                 regular(1, interval?, p.pace)
             }

@@ -20,7 +20,7 @@ const ONCE: &str = "timing by an interval, such as the 40 ms of 25 frames/s, or 
 
 /// When the frames of a trace are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Timing {
+pub enum TraceTiming {
     /// As the trace was recorded: at its constant frame rate if it shows one, or else at its own times.
     Recorded,
     /// One frame every interval, whatever the trace says.
@@ -47,13 +47,13 @@ pub enum Start {
     },
 }
 
-/// Parameters of a [`Recorded`] source.
+/// Parameters of a [`RecordedSource`] source.
 #[derive(Debug, Clone)]
 pub struct RecordedParameters {
     /// The trace.
     pub trace: Arc<Trace>,
     /// When its frames are sent.
-    pub timing: Timing,
+    pub timing: TraceTiming,
     /// The frame that is sent first.
     pub from: Start,
     /// Whether the trace starts over when it ends, or the source ends with it.
@@ -82,7 +82,7 @@ fn below(limit: Span, random: &mut Stream) -> Span {
 
 /// Sends the frames of a trace.
 #[derive(Debug, Clone)]
-pub struct Recorded {
+pub struct RecordedSource {
     trace: Arc<Trace>,
     pace: Pace,
     faster: Multiple,
@@ -92,16 +92,16 @@ pub struct Recorded {
     sent: u64,
 }
 
-impl Recorded {
+impl RecordedSource {
     /// The source with `parameters`; a random start is drawn from `random`.
-    pub fn new(parameters: RecordedParameters, mut random: Stream) -> Result<Recorded, SourceError> {
+    pub fn new(parameters: RecordedParameters, mut random: Stream) -> Result<RecordedSource, SourceError> {
         let RecordedParameters { trace, timing, from, repeat, pace: faster, start, jitter } = parameters;
         let pace = match timing {
-            Timing::Interval(interval) if interval.is_zero() => {
+            TraceTiming::Interval(interval) if interval.is_zero() => {
                 return Err(SourceError::new("timing", "has an interval of zero", INTERVAL));
             }
-            Timing::Interval(interval) => Pace::Constant(interval),
-            Timing::Recorded => recorded_pace(&trace, repeat)?,
+            TraceTiming::Interval(interval) => Pace::Constant(interval),
+            TraceTiming::Recorded => recorded_pace(&trace, repeat)?,
         };
         let count = trace.frames().len() as u64;
         let after = |offset: Span| match pace {
@@ -120,7 +120,7 @@ impl Recorded {
         };
         let late = below(jitter, &mut random);
         let start = start.saturating_add(late);
-        Ok(Recorded { trace, pace, faster, repeat, start, first: first as usize, sent: 0 })
+        Ok(RecordedSource { trace, pace, faster, repeat, start, first: first as usize, sent: 0 })
     }
 
     /// The trace that is sent.

@@ -5,7 +5,7 @@
 //! any of them, detects the format by the content, and converts it into one [`Trace`].
 //!
 //! Files are not trusted. The reader stores only the data that it keeps, stops at the bounds of
-//! [`Limits`], and returns a [`TraceError`] for every file that is not a trace: file, place,
+//! [`TraceLimits`], and returns a [`TraceError`] for every file that is not a trace: file, place,
 //! reason, and the valid input.
 //!
 //! ```
@@ -41,21 +41,21 @@ use std::path::Path;
 use laxity_units::{Bytes, Span, Time};
 
 use error::Fault;
-pub use error::{Position, TraceError};
+pub use error::{TraceError, TracePosition};
 pub use statistics::Statistics;
 
 /// How much of a file is read before it is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct TraceLimits {
     /// The most frames or packets kept.
     pub frames: usize,
     /// The most bytes read.
     pub bytes: u64,
 }
 
-impl Limits {
+impl TraceLimits {
     /// 16 Mi frames, a week of film, and 1 GiB of file.
-    pub const DEFAULT: Limits = Limits { frames: 1 << 24, bytes: 1 << 30 };
+    pub const DEFAULT: TraceLimits = TraceLimits { frames: 1 << 24, bytes: 1 << 30 };
 }
 
 /// How a picture is coded.
@@ -95,7 +95,7 @@ pub struct Frame {
 
 /// Format of a trace's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum TraceFormat {
     /// One size in bytes per line.
     Sizes,
     /// ffprobe's `-of csv` or `-of compact`.
@@ -110,15 +110,15 @@ pub enum Format {
     Generated,
 }
 
-impl fmt::Display for Format {
+impl fmt::Display for TraceFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Format::Sizes => "sizes",
-            Format::Rows => "ffprobe rows",
-            Format::Json => "ffprobe JSON",
-            Format::Pcap => "pcap",
-            Format::PcapNg => "pcapng",
-            Format::Generated => "generated",
+            TraceFormat::Sizes => "sizes",
+            TraceFormat::Rows => "ffprobe rows",
+            TraceFormat::Json => "ffprobe JSON",
+            TraceFormat::Pcap => "pcap",
+            TraceFormat::PcapNg => "pcapng",
+            TraceFormat::Generated => "generated",
         })
     }
 }
@@ -127,7 +127,7 @@ impl fmt::Display for Format {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Trace {
     name: String,
-    format: Format,
+    format: TraceFormat,
     frames: Vec<Frame>,
     frame_interval: Option<Span>,
     digest: u64,
@@ -154,14 +154,14 @@ fn digest(frames: &[Frame]) -> u64 {
 }
 
 impl Trace {
-    fn new(format: Format, frames: Vec<Frame>, frame_interval: Option<Span>) -> Trace {
+    fn new(format: TraceFormat, frames: Vec<Frame>, frame_interval: Option<Span>) -> Trace {
         let digest = digest(&frames);
         Trace { name: String::new(), format, frames, frame_interval, digest }
     }
 
     /// A trace that was made and not read; at least one frame, `frame_interval` apart.
     pub(super) fn generated(name: String, frames: Vec<Frame>, frame_interval: Span) -> Trace {
-        Trace { name, ..Trace::new(Format::Generated, frames, Some(frame_interval)) }
+        Trace { name, ..Trace::new(TraceFormat::Generated, frames, Some(frame_interval)) }
     }
 
     /// The same trace without the link headers of captured packets, which a sender adds again.
@@ -186,7 +186,7 @@ impl Trace {
     }
 
     /// Format of its file.
-    pub fn format(&self) -> Format {
+    pub fn format(&self) -> TraceFormat {
         self.format
     }
 
@@ -213,45 +213,45 @@ pub fn read(path: &Path) -> Result<Trace, TraceError> {
 }
 
 fn read_file(path: &Path, name: &str) -> Result<Trace, Fault> {
-    let limits = Limits::DEFAULT;
-    let io = |error| Fault::io(Position::Whole, &error);
+    let limits = TraceLimits::DEFAULT;
+    let io = |error| Fault::io(TracePosition::Whole, &error);
     // Asked of the path first: opening a directory succeeds, and so does opening what then never ends.
     let metadata = std::fs::metadata(path).map_err(io)?;
     if metadata.is_dir() {
-        return Err(Fault::new(Position::Whole, "it is a directory", error::ANY));
+        return Err(Fault::new(TracePosition::Whole, "it is a directory", error::ANY));
     }
     if !metadata.is_file() {
         let reason = "it is not a regular file, but a pipe, a device or a socket";
-        return Err(Fault::new(Position::Whole, reason, error::ANY));
+        return Err(Fault::new(TracePosition::Whole, reason, error::ANY));
     }
     if metadata.len() > limits.bytes {
         let reason = format!("it has {} bytes, and the reader stops at {}", metadata.len(), limits.bytes);
-        return Err(Fault::new(Position::Whole, reason, text::TOO_LONG));
+        return Err(Fault::new(TracePosition::Whole, reason, text::TOO_LONG));
     }
     let file = File::open(path).map_err(io)?;
     parse_input(name, &mut BufReader::new(file), limits)
 }
 
 /// Reads a trace from `input`, whatever its format; `name` stands for it in the trace and in errors.
-pub fn parse(name: &str, input: &mut dyn BufRead, limits: Limits) -> Result<Trace, TraceError> {
+pub fn parse(name: &str, input: &mut dyn BufRead, limits: TraceLimits) -> Result<Trace, TraceError> {
     parse_input(name, input, limits).map_err(|fault| fault.in_file(name))
 }
 
-fn parse_input(name: &str, input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fault> {
+fn parse_input(name: &str, input: &mut dyn BufRead, limits: TraceLimits) -> Result<Trace, Fault> {
     let mut head = Vec::new();
     let looked_at = (&mut *input).take(detect::LOOKED_AT as u64).read_to_end(&mut head);
-    looked_at.map_err(|error| Fault::io(Position::Whole, &error))?;
+    looked_at.map_err(|error| Fault::io(TracePosition::Whole, &error))?;
     let format = detect::format(&head)?;
-    if format == Format::Json && head.starts_with(b"\xef\xbb\xbf") {
+    if format == TraceFormat::Json && head.starts_with(b"\xef\xbb\xbf") {
         head.drain(..3);
     }
     let mut whole = Cursor::new(head).chain(input);
     let trace = match format {
-        Format::Json => json::parse(&mut whole, limits)?,
-        Format::Pcap => pcap::parse(&mut whole, limits)?,
-        Format::PcapNg => pcapng::parse(&mut whole, limits)?,
-        Format::Sizes | Format::Rows => rows::parse(&mut whole, limits)?,
-        Format::Generated => unreachable!("no file looks generated"),
+        TraceFormat::Json => json::parse(&mut whole, limits)?,
+        TraceFormat::Pcap => pcap::parse(&mut whole, limits)?,
+        TraceFormat::PcapNg => pcapng::parse(&mut whole, limits)?,
+        TraceFormat::Sizes | TraceFormat::Rows => rows::parse(&mut whole, limits)?,
+        TraceFormat::Generated => unreachable!("no file looks generated"),
     };
     Ok(Trace { name: name.to_string(), ..trace })
 }

@@ -78,9 +78,9 @@ fn port(order: Order, memory: u64) -> PortConfig {
     }
 }
 
-fn flow(class: Class, deadline: u64, reserved: u64) -> Flow {
+fn flow(class: Class, deadline: u64, reserved: u64) -> PortFlow {
     let level = if class == Class::RealTime { 0 } else { LEVELS as u8 - 1 };
-    Flow {
+    PortFlow {
         class,
         deadline: Span::from_us(deadline),
         tick: Vtick::new(Span::from_ms(1), Bytes::new(10)),

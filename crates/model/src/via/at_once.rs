@@ -15,9 +15,9 @@
 
 use laxity_units::Time;
 
-use super::report::Direction::{Receive, Send};
+use super::report::ViDirection::{Receive, Send};
 use super::{
-    Doorbell, Engines, Firmware, FirmwareCosts, Limits, Message, Step, Unit, Via, ViaConfig, ViaOutput,
+    Engines, Firmware, FirmwareCosts, Step, Unit, ViDoorbell, ViLimits, ViMessage, Via, ViaConfig, ViaOutput,
     lane_of,
 };
 
@@ -36,7 +36,7 @@ impl ViaConfig {
     /// Whether each input is complete before the next one.
     pub(super) fn is_at_once(&self) -> bool {
         let Self { firmware, costs, engines, limits } = self;
-        let Limits { send_buffers, receive_buffers, nsdma_queue: _, guard: _, best_effort, doorbells: _ } =
+        let ViLimits { send_buffers, receive_buffers, nsdma_queue: _, guard: _, best_effort, doorbells: _ } =
             limits;
         !firmware.is_sequential()
             && *costs == FirmwareCosts::FREE
@@ -49,7 +49,7 @@ impl ViaConfig {
 
 impl Via {
     /// Handles a doorbell completely.
-    pub(super) fn ring_at_once(&mut self, now: Time, doorbell: Doorbell) {
+    pub(super) fn ring_at_once(&mut self, now: Time, doorbell: ViDoorbell) {
         self.report.longest_doorbells = self.report.longest_doorbells.max(1);
         self.hdma.queue.pass();
         let in_turn = self.apart.as_mut().is_some_and(|apart| {
@@ -58,7 +58,7 @@ impl Via {
             in_turn
         });
         match doorbell {
-            Doorbell::Send(message) | Doorbell::Answer(message) => {
+            ViDoorbell::Send(message) | ViDoorbell::Answer(message) => {
                 self.nsdma.queue.pass();
                 if self.apart.is_none() && self.config.firmware == Firmware::QualityOfService {
                     let endpoint = &mut self.endpoints[message.vi as usize];
@@ -70,10 +70,10 @@ impl Via {
                 }
                 self.did_at_once(&SEND, Some(Unit::Nsdma), Step::OF_SENDER);
                 self.tell(now, ViaOutput::Moved(Send, message));
-                self.tell(now, ViaOutput::Departs(Message { in_turn, ..message }));
+                self.tell(now, ViaOutput::Departs(ViMessage { in_turn, ..message }));
                 self.tell(now, ViaOutput::Sent(message));
             }
-            Doorbell::Receive(vi) => {
+            ViDoorbell::Receive(vi) => {
                 let descriptors = &mut self.endpoints[vi as usize].descriptors;
                 *descriptors = descriptors.map(|count| count + 1);
                 self.did_at_once(&POST, None, &[]);
@@ -83,7 +83,7 @@ impl Via {
     }
 
     /// Handles a message completely.
-    pub(super) fn reach_at_once(&mut self, now: Time, message: Message) {
+    pub(super) fn reach_at_once(&mut self, now: Time, message: ViMessage) {
         self.nrdma.pass(&message, now);
         let endpoint = &mut self.endpoints[message.vi as usize];
         match endpoint.descriptors.as_mut().filter(|_| !message.directed) {

@@ -40,7 +40,7 @@ pub enum Doorbells {
 
 /// Capacity of the adapter, and reservations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ViLimits {
     /// Outgoing messages that the adapter's memory holds; `None` for unlimited. A sequential
     /// firmware needs only one.
     pub send_buffers: Option<u32>,
@@ -58,7 +58,7 @@ pub struct Limits {
     pub doorbells: Doorbells,
 }
 
-impl Limits {
+impl ViLimits {
     /// The paper's simulator: unlimited memory, no reservation; the head of a queue is not
     /// reordered.
     pub const NONE: Self = Self {
@@ -81,7 +81,7 @@ pub struct ViaConfig {
     /// Times of its engines.
     pub engines: Engines,
     /// Its capacity.
-    pub limits: Limits,
+    pub limits: ViLimits,
 }
 
 impl ViaConfig {
@@ -96,6 +96,6 @@ impl ViaConfig {
     /// The adapter of Table 1 under `firmware`.
     pub fn table_1(firmware: Firmware) -> Self {
         let costs = FirmwareCosts::table_1(firmware, FirmwareCosts::LOOK);
-        Self { firmware, costs, engines: Engines::TABLE_1, limits: Limits::NONE }
+        Self { firmware, costs, engines: Engines::TABLE_1, limits: ViLimits::NONE }
     }
 }

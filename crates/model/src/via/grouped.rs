@@ -20,7 +20,7 @@
 //! others.
 
 use laxity_qos::channel::{Carried, ChannelId};
-use laxity_qos::discipline::{Discipline, EarlyPolicy, Groups, Order, Request, Server, Tag};
+use laxity_qos::discipline::{Discipline, EarlyPolicy, Groups, ItemRequest, Order, ServerParameters, Tag};
 use laxity_qos::virtual_clock::{FlowClock, Vtick};
 use laxity_units::{Rate, Time};
 
@@ -39,7 +39,7 @@ pub(super) struct Grouped {
 
 impl Grouped {
     pub(super) fn new(groups: &Groups, rate: Rate) -> Self {
-        let mut queue = Order::HierarchicalFair.discipline(&Server::with(EarlyPolicy::CONSERVE));
+        let mut queue = Order::HierarchicalFair.discipline(&ServerParameters::with(EarlyPolicy::CONSERVE));
         queue.group(groups);
         Self { queue, rate, clock: FlowClock::default(), last: Time::ZERO }
     }
@@ -48,7 +48,7 @@ impl Grouped {
     pub(super) fn hold(&mut self, now: Time, place: JobId, tick: Vtick, jobs: &Jobs) {
         let message = jobs.of(place).message;
         let (flow, tag) = (ChannelId(message.vi), Tag::sharing(now, tick));
-        let request = Request { flow, size: message.size, tag, carried: Carried::NOTHING };
+        let request = ItemRequest { flow, size: message.size, tag, carried: Carried::NOTHING };
         self.queue.enqueue(now, &request, place);
     }
 

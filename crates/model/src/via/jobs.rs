@@ -3,13 +3,13 @@
 
 use laxity_units::Time;
 
-use super::Message;
+use super::ViMessage;
 use super::apart::{By, InTurn};
 
 /// A message under way, on one side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Job {
-    pub(super) message: Message,
+    pub(super) message: ViMessage,
     pub(super) stamp: Time,
     /// From when Table 1 counts: the doorbell, or the arrival.
     pub(super) base: Time,
@@ -63,7 +63,7 @@ pub(super) struct Jobs {
 
 impl Jobs {
     /// A place for `message`, without a stamp.
-    pub(super) fn put(&mut self, message: Message, base: Time) -> JobId {
+    pub(super) fn put(&mut self, message: ViMessage, base: Time) -> JobId {
         let job = Job { message, stamp: Time::ZERO, base, came: base, turn: None };
         match self.free.pop() {
             Some(place) => {

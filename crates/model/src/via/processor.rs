@@ -13,7 +13,7 @@ use laxity_units::{Span, Time};
 use super::jobs::{JobId, Turn};
 use super::task::Task;
 use super::units::{Request, Transfer};
-use super::{Direction, Doorbell, Firmware, Message, Step, Unit, Via, ViaOutput};
+use super::{Firmware, Step, Unit, ViDirection, ViDoorbell, ViMessage, Via, ViaOutput};
 
 /// A unit that the processor polls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -197,7 +197,7 @@ impl Via {
                 }
                 let restarts =
                     self.nsdma.queue.len() > 0 && self.nsdma.seems_free() && !self.config.limits.nsdma_queue;
-                (if restarts { Task::Restart } else { Task::Status(Direction::Send) }, job)
+                (if restarts { Task::Restart } else { Task::Status(ViDirection::Send) }, job)
             }
             Place::Nrdma => self.arrived(),
         };
@@ -220,7 +220,7 @@ impl Via {
         }
         let (doorbell, base) = self.doorbells.pop().expect("somebody has rung");
         match doorbell {
-            Doorbell::Send(message) | Doorbell::Answer(message) => {
+            ViDoorbell::Send(message) | ViDoorbell::Answer(message) => {
                 let job = self.jobs.put(message, base);
                 let endpoint = &mut self.endpoints[message.vi as usize];
                 if self.config.firmware == Firmware::QualityOfService {
@@ -235,8 +235,8 @@ impl Via {
                 }
                 (Task::Fetch, job)
             }
-            Doorbell::Receive(vi) => {
-                let message = Message::room(vi);
+            ViDoorbell::Receive(vi) => {
+                let message = ViMessage::room(vi);
                 let reserved = self.endpoints[vi as usize].vtick.is_some();
                 let job = self.jobs.put(message, base);
                 // Later messages wait for this one, so its clock does not matter.
@@ -258,7 +258,7 @@ impl Via {
             .is_some_and(|waits| self.apart.is_none() || done(self).is_none_or(|done| waits <= done));
         if roomy && let Some(buffers) = self.buffers.as_mut().filter(|buffers| **buffers > 0) {
             *buffers -= 1;
-            return (Task::Program(Direction::Send), self.without_buffer.pop().expect("one waits"));
+            return (Task::Program(ViDirection::Send), self.without_buffer.pop().expect("one waits"));
         }
         let request = match self.apart {
             None => self.hdma.done.pop().map(|(request, _)| request),
@@ -266,30 +266,30 @@ impl Via {
         };
         let Request { transfer, job } = request.expect("a transfer is done");
         let task = match transfer {
-            Transfer::Descriptor(Direction::Send) => {
+            Transfer::Descriptor(ViDirection::Send) => {
                 self.did(at, Step::SendDescriptorDown, job);
                 match &mut self.buffers {
                     Some(0) => Task::Wait,
                     Some(buffers) => {
                         *buffers -= 1;
-                        Task::Program(Direction::Send)
+                        Task::Program(ViDirection::Send)
                     }
-                    None => Task::Program(Direction::Send),
+                    None => Task::Program(ViDirection::Send),
                 }
             }
-            Transfer::Descriptor(Direction::Receive) if self.config.firmware.is_sequential() => {
+            Transfer::Descriptor(ViDirection::Receive) if self.config.firmware.is_sequential() => {
                 self.did(at, Step::ReceiveDescriptorDown, job);
-                Task::Program(Direction::Receive)
+                Task::Program(ViDirection::Receive)
             }
-            Transfer::Descriptor(Direction::Receive) => Task::Note,
-            Transfer::Data(Direction::Send) => {
+            Transfer::Descriptor(ViDirection::Receive) => Task::Note,
+            Transfer::Data(ViDirection::Send) => {
                 self.did(at, Step::SendDataDown, job);
                 Task::Queue
             }
-            Transfer::Data(Direction::Receive) => {
+            Transfer::Data(ViDirection::Receive) => {
                 self.did(at, Step::ReceiveDataUp, job);
                 self.nrdma.free(at, self.config.engines.network, &mut self.jobs);
-                Task::Status(Direction::Receive)
+                Task::Status(ViDirection::Receive)
             }
             Transfer::Status(direction) => Task::Finish(direction),
         };
@@ -315,13 +315,13 @@ impl Via {
         }
         let task = match self.config.firmware {
             Firmware::Sequential { .. } => Task::FetchFor,
-            Firmware::Parallel => Task::Program(Direction::Receive),
+            Firmware::Parallel => Task::Program(ViDirection::Receive),
             // It was stamped where it waited.
-            Firmware::QualityOfService if self.apart.is_some() => Task::Program(Direction::Receive),
+            Firmware::QualityOfService if self.apart.is_some() => Task::Program(ViDirection::Receive),
             Firmware::QualityOfService => {
                 let tick = endpoint.vtick.map(|vtick| vtick.of(job.message.size));
                 job.stamp = endpoint.receives.stamp(base, tick);
-                Task::Program(Direction::Receive)
+                Task::Program(ViDirection::Receive)
             }
         };
         (task, place)
@@ -356,16 +356,16 @@ impl Via {
         let goes_on = match task {
             Task::Fetch => {
                 self.did(at, Step::SendDescriptorProgrammed, job);
-                self.move_by_hdma(at, Transfer::Descriptor(Direction::Send), job);
+                self.move_by_hdma(at, Transfer::Descriptor(ViDirection::Send), job);
                 Some(Place::Hdma)
             }
             Task::FetchFor => {
                 self.did(at, Step::ReceiveDescriptorProgrammed, job);
-                self.move_by_hdma(at, Transfer::Descriptor(Direction::Receive), job);
+                self.move_by_hdma(at, Transfer::Descriptor(ViDirection::Receive), job);
                 Some(Place::Hdma)
             }
             Task::FetchAhead => {
-                self.move_by_hdma(at, Transfer::Descriptor(Direction::Receive), job);
+                self.move_by_hdma(at, Transfer::Descriptor(ViDirection::Receive), job);
                 None
             }
             Task::Hold => {
@@ -400,8 +400,8 @@ impl Via {
             }
             Task::Fragments(direction) => {
                 let step = match direction {
-                    Direction::Send => Step::SendDataProgrammed,
-                    Direction::Receive => Step::ReceiveDataProgrammed,
+                    ViDirection::Send => Step::SendDataProgrammed,
+                    ViDirection::Receive => Step::ReceiveDataProgrammed,
                 };
                 self.did(at, step, job);
                 Some(Place::Hdma)
@@ -421,12 +421,12 @@ impl Via {
             }
             Task::Restart => {
                 self.start_nsdma(at);
-                return self.work(at, Task::Status(Direction::Send), job, Span::ZERO);
+                return self.work(at, Task::Status(ViDirection::Send), job, Span::ZERO);
             }
             Task::Status(direction) => {
                 let step = match direction {
-                    Direction::Send => Step::SendStatusProgrammed,
-                    Direction::Receive => Step::ReceiveStatusProgrammed,
+                    ViDirection::Send => Step::SendStatusProgrammed,
+                    ViDirection::Receive => Step::ReceiveStatusProgrammed,
                 };
                 self.did(at, step, job);
                 self.move_by_hdma(at, Transfer::Status(direction), job);
@@ -434,8 +434,8 @@ impl Via {
             }
             Task::Finish(direction) => {
                 let step = match direction {
-                    Direction::Send => Step::SendStatusDone,
-                    Direction::Receive => Step::ReceiveStatusDone,
+                    ViDirection::Send => Step::SendStatusDone,
+                    ViDirection::Receive => Step::ReceiveStatusDone,
                 };
                 self.did(at, step, job);
                 self.end(at, job);

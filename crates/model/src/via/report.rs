@@ -4,7 +4,7 @@ use laxity_units::{Span, Time};
 
 /// Which way a message goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Direction {
+pub enum ViDirection {
     /// Out.
     Send,
     /// In.

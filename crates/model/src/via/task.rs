@@ -1,6 +1,6 @@
 //! Tasks of the firmware, executed one at a time.
 
-use super::Direction;
+use super::ViDirection;
 
 /// A task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,9 +20,9 @@ pub(super) enum Task {
     /// One that is inside without a stamp has one now.
     Stamp,
     /// The transfer of data: up to its first KiB.
-    Program(Direction),
+    Program(ViDirection),
     /// The rest of it.
-    Fragments(Direction),
+    Fragments(ViDirection),
     /// The data waits for room in the adapter's memory.
     Wait,
     /// Data is down and goes to NSDMA, or into its queue.
@@ -30,9 +30,9 @@ pub(super) enum Task {
     /// NSDMA is free: the next is started, before this one's status.
     Restart,
     /// The transfer of completion information.
-    Status(Direction),
+    Status(ViDirection),
     /// It is there.
-    Finish(Direction),
+    Finish(ViDirection),
 }
 
 impl Task {

@@ -16,15 +16,15 @@ fn ns(ns: u64) -> Time {
 }
 
 /// Best effort with receive descriptors without end.
-const PLAIN: Vi = Vi { vtick: None, receives: None, share: None, process: 0 };
+const PLAIN: AdapterVi = AdapterVi { vtick: None, receives: None, share: None, process: 0 };
 
 /// So much reserved: 4 KiB in every `us`.
-fn reserved(us: u64) -> Vi {
-    Vi { vtick: Some(Vtick::new(Span::from_us(us), Bytes::from_kib(4))), ..PLAIN }
+fn reserved(us: u64) -> AdapterVi {
+    AdapterVi { vtick: Some(Vtick::new(Span::from_us(us), Bytes::from_kib(4))), ..PLAIN }
 }
 
-fn message(vi: u32, number: u64, size: u64) -> Message {
-    Message { vi, number, size: Bytes::new(size), directed: false, in_turn: false }
+fn message(vi: u32, number: u64, size: u64) -> ViMessage {
+    ViMessage { vi, number, size: Bytes::new(size), directed: false, in_turn: false }
 }
 
 /// The adapter of Table 1 under `firmware`, if a look takes half a microsecond.
@@ -39,18 +39,18 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(config: ViaConfig, vis: &[Vi]) -> Self {
+    fn new(config: ViaConfig, vis: &[AdapterVi]) -> Self {
         let mut via = Via::new(config, vis.iter().copied());
         via.watch();
         Self { via, told: Vec::new() }
     }
 
-    fn ring(&mut self, at: u64, doorbell: Doorbell) {
+    fn ring(&mut self, at: u64, doorbell: ViDoorbell) {
         self.until(ns(at));
         self.via.ring(ns(at), doorbell);
     }
 
-    fn reach(&mut self, at: u64, message: Message) {
+    fn reach(&mut self, at: u64, message: ViMessage) {
         self.until(ns(at));
         self.via.reach(ns(at), message);
     }

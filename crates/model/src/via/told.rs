@@ -2,11 +2,11 @@
 
 use laxity_units::{Bytes, Time};
 
-use super::{Direction, Endpoint, Step};
+use super::{Endpoint, Step, ViDirection};
 
 /// A message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Message {
+pub struct ViMessage {
     /// Its virtual interface.
     pub vi: u32,
     /// Its sequence number.
@@ -21,7 +21,7 @@ pub struct Message {
     pub in_turn: bool,
 }
 
-impl Message {
+impl ViMessage {
     /// Placeholder message of a receive descriptor.
     pub(super) fn room(vi: u32) -> Self {
         Self { vi, number: 0, size: Bytes::ZERO, directed: false, in_turn: false }
@@ -30,12 +30,12 @@ impl Message {
 
 /// A doorbell of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doorbell {
+pub enum ViDoorbell {
     /// A descriptor of a message to send.
-    Send(Message),
+    Send(ViMessage),
     /// A message that the peer has requested by RDMA. It has a queue apart from the process's own
     /// sends, if the virtual interface has no bandwidth.
-    Answer(Message),
+    Answer(ViMessage),
     /// A receive descriptor for this virtual interface.
     Receive(u32),
 }
@@ -44,21 +44,21 @@ pub enum Doorbell {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViaOutput {
     /// NSDMA begins to send a message.
-    Departs(Message),
+    Departs(ViMessage),
     /// The program can see that its message was sent.
-    Sent(Message),
+    Sent(ViMessage),
     /// The program can see a received message.
-    Received(Message),
+    Received(ViMessage),
     /// A message has arrived for which no descriptor was posted.
-    Dropped(Message),
+    Dropped(ViMessage),
     /// HDMA has moved a message's data; a caller with real memory moves it now.
-    Moved(Direction, Message),
+    Moved(ViDirection, ViMessage),
     /// The adapter has fetched another receive descriptor of this virtual interface.
     Posted(u32),
     /// A step of Table 1 is done, which counts from this time. Only if [watched](super::Via::watch).
-    Did(Step, Message, Time),
+    Did(Step, ViMessage, Time),
     /// A unit was at work from this time until now. Only if [watched](super::Via::watch).
-    Worked(Unit, &'static str, Message, Time),
+    Worked(Unit, &'static str, ViMessage, Time),
 }
 
 /// A unit of an adapter that can be busy.
@@ -111,13 +111,13 @@ pub(super) fn is_room(lane: u32) -> bool {
 
 /// Lane of a separated doorbell, and its charge. A receive descriptor counts as a message of the
 /// largest size, since the actual size is unknown.
-pub(super) fn lane_of(doorbell: Doorbell, endpoints: &[Endpoint]) -> (u32, Option<Bytes>) {
+pub(super) fn lane_of(doorbell: ViDoorbell, endpoints: &[Endpoint]) -> (u32, Option<Bytes>) {
     match doorbell {
-        Doorbell::Send(message) => (SENDS.of(message.vi), Some(message.size)),
-        Doorbell::Answer(message) if endpoints[message.vi as usize].vtick.is_some() => {
+        ViDoorbell::Send(message) => (SENDS.of(message.vi), Some(message.size)),
+        ViDoorbell::Answer(message) if endpoints[message.vi as usize].vtick.is_some() => {
             (SENDS.of(message.vi), Some(message.size))
         }
-        Doorbell::Answer(message) => (ANSWERS.of(message.vi), Some(message.size)),
-        Doorbell::Receive(vi) => (RECEIVES.of(vi), None),
+        ViDoorbell::Answer(message) => (ANSWERS.of(message.vi), Some(message.size)),
+        ViDoorbell::Receive(vi) => (RECEIVES.of(vi), None),
     }
 }

@@ -12,25 +12,25 @@ use laxity_units::{Bytes, Rate, Time};
 use super::apart::{Apart, InTurn, Taken};
 use super::jobs::{JobId, Jobs, Turn};
 use super::queue::LiveQueue;
-use super::{Direction, Engine, Engines, Message};
+use super::{Engine, Engines, ViDirection, ViMessage};
 
 /// A transfer by HDMA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Transfer {
-    Descriptor(Direction),
-    Data(Direction),
-    Status(Direction),
+    Descriptor(ViDirection),
+    Data(ViDirection),
+    Status(ViDirection),
 }
 
 impl Transfer {
     pub(super) fn name(self) -> &'static str {
         match self {
-            Transfer::Descriptor(Direction::Send) => "descriptor down",
-            Transfer::Descriptor(Direction::Receive) => "receive descriptor down",
-            Transfer::Data(Direction::Send) => "data down",
-            Transfer::Data(Direction::Receive) => "data up",
-            Transfer::Status(Direction::Send) => "send status",
-            Transfer::Status(Direction::Receive) => "receive status",
+            Transfer::Descriptor(ViDirection::Send) => "descriptor down",
+            Transfer::Descriptor(ViDirection::Receive) => "receive descriptor down",
+            Transfer::Data(ViDirection::Send) => "data down",
+            Transfer::Data(ViDirection::Receive) => "data up",
+            Transfer::Status(ViDirection::Send) => "send status",
+            Transfer::Status(ViDirection::Receive) => "receive status",
         }
     }
 }
@@ -47,8 +47,8 @@ impl Engines {
         match request.transfer {
             Transfer::Descriptor(_) => self.descriptor,
             Transfer::Status(_) => self.status,
-            Transfer::Data(Direction::Send) => self.down.takes(jobs.of(request.job).message.size),
-            Transfer::Data(Direction::Receive) => self.up.takes(jobs.of(request.job).message.size),
+            Transfer::Data(ViDirection::Send) => self.down.takes(jobs.of(request.job).message.size),
+            Transfer::Data(ViDirection::Receive) => self.up.takes(jobs.of(request.job).message.size),
         }
     }
 }
@@ -271,7 +271,7 @@ impl Nrdma {
     }
 
     /// A message arrives and is taken at once, since none waits.
-    pub(super) fn pass(&mut self, message: &Message, now: Time) {
+    pub(super) fn pass(&mut self, message: &ViMessage, now: Time) {
         if let InNetwork::Lanes(lanes) = &mut self.waiting {
             lanes.pass(message.vi, Some(message.size), now, message.in_turn);
         }

@@ -11,7 +11,7 @@ use super::apart::Taken;
 use super::jobs::{JobId, Turn};
 use super::processor::Place;
 use super::task::Task;
-use super::{Doorbell, Message, Via};
+use super::{ViDoorbell, ViMessage, Via};
 
 impl Via {
     /// The unit of the next event to handle, where processes are separated: by stamps, else by unit
@@ -69,8 +69,8 @@ impl Via {
         let taken = self.apart.as_mut().and_then(|apart| apart.take(at));
         let Taken { item, came, stamp, in_turn } = taken.expect("somebody has rung");
         let (task, message) = match item {
-            Doorbell::Send(message) | Doorbell::Answer(message) => (Task::Fetch, message),
-            Doorbell::Receive(vi) => (Task::FetchAhead, Message::room(vi)),
+            ViDoorbell::Send(message) | ViDoorbell::Answer(message) => (Task::Fetch, message),
+            ViDoorbell::Receive(vi) => (Task::FetchAhead, ViMessage::room(vi)),
         };
         let place = self.jobs.put(message, came);
         let job = self.jobs.of_mut(place);

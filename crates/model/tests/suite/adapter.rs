@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use cases::{Dice, contract, demotes, description, keeps_order, longest_way, packet};
 use laxity_engine::Seed;
 use laxity_model::adapter::{
-    Adapter, AdapterOutput, Breakdown, Description, Loss, Pipeline, Response, StageReport,
+    Adapter, AdapterBreakdown, AdapterOutput, AdapterResponse, Description, Loss, Pipeline, StageReport,
 };
 use laxity_model::network::{
     Background, Csma, CsmaParameters, Medium, PointToPoint, TokenRing, TokenRingParameters,
@@ -69,7 +69,7 @@ enum Act {
     Frame(Packet),
     Answer(Packet),
     Read(usize),
-    Break(Breakdown, bool),
+    Break(AdapterBreakdown, bool),
     Copy(Span),
     Reset,
     Look,
@@ -156,7 +156,7 @@ impl Bench {
                     AdapterOutput::Frame { more, .. } if self.adapter.asks_for_medium() => {
                         self.medium.sent(now, 0, more);
                     }
-                    AdapterOutput::Response(Response::Handshake(packet)) => {
+                    AdapterOutput::Response(AdapterResponse::Handshake(packet)) => {
                         let late = self.dice.below(self.answer.as_ps().max(1));
                         self.schedule(now + Span::from_ps(late), Act::Answer(packet));
                     }
@@ -281,9 +281,9 @@ fn run_with(
                 bench.schedule(at, Act::Reset);
                 continue;
             }
-            1 => Breakdown::FullQueues,
-            2 => Breakdown::Stop,
-            _ => Breakdown::Stall(dice.below(description.resources.len() as u64) as usize),
+            1 => AdapterBreakdown::FullQueues,
+            2 => AdapterBreakdown::Stop,
+            _ => AdapterBreakdown::Stall(dice.below(description.resources.len() as u64) as usize),
         };
         bench.schedule(at, Act::Break(breakdown, true));
         bench.schedule(until, Act::Break(breakdown, false));
@@ -313,7 +313,7 @@ fn check_accounts(seed: u64, outcome: &Outcome) {
     let (mut received, mut discarded) = (0, 0);
     for (at, output) in &outcome.log {
         match output {
-            AdapterOutput::Response(Response::Transmitted(packet)) => {
+            AdapterOutput::Response(AdapterResponse::Transmitted(packet)) => {
                 assert_eq!(
                     packet.tag.class == Class::RealTime,
                     packet.channel.0 < 2,
@@ -321,7 +321,7 @@ fn check_accounts(seed: u64, outcome: &Outcome) {
                 );
                 assert!(transmitted.insert(packet.message), "{seed}: {packet:?} transmitted twice");
             }
-            AdapterOutput::Response(Response::Failed(packet, loss)) => {
+            AdapterOutput::Response(AdapterResponse::Failed(packet, loss)) => {
                 assert_eq!(
                     packet.tag.class == Class::RealTime,
                     packet.channel.0 < 2,
@@ -331,7 +331,7 @@ fn check_accounts(seed: u64, outcome: &Outcome) {
                 assert!(set.insert(packet.message), "{seed}: {packet:?} failed twice");
                 assert!(*loss != Loss::Reset || outcome.resets > 0, "{seed}: nobody has reset it");
             }
-            AdapterOutput::Response(Response::Received(_)) => received += 1,
+            AdapterOutput::Response(AdapterResponse::Received(_)) => received += 1,
             AdapterOutput::Discarded(..) => discarded += 1,
             AdapterOutput::Frame { packet, .. } => {
                 assert!(left.insert(packet.message), "{seed}: {packet:?} left twice");
@@ -361,13 +361,13 @@ fn every_packet_is_accounted_for_whatever_breaks() {
         check_accounts(seed, &outcome);
         for (_, output) in &outcome.log {
             let what = match output {
-                AdapterOutput::Response(Response::Transmitted(_)) => "transmitted",
-                AdapterOutput::Response(Response::Failed(_, Loss::Overload)) => "overload",
-                AdapterOutput::Response(Response::Failed(_, Loss::Medium)) => "medium",
-                AdapterOutput::Response(Response::Failed(_, Loss::Reset)) => "reset",
-                AdapterOutput::Response(Response::Failed(_, Loss::Unconfirmed)) => "unconfirmed",
-                AdapterOutput::Response(Response::Failed(_, Loss::Contract)) => "exceeding",
-                AdapterOutput::Response(Response::Failed(_, Loss::Late)) => "late",
+                AdapterOutput::Response(AdapterResponse::Transmitted(_)) => "transmitted",
+                AdapterOutput::Response(AdapterResponse::Failed(_, Loss::Overload)) => "overload",
+                AdapterOutput::Response(AdapterResponse::Failed(_, Loss::Medium)) => "medium",
+                AdapterOutput::Response(AdapterResponse::Failed(_, Loss::Reset)) => "reset",
+                AdapterOutput::Response(AdapterResponse::Failed(_, Loss::Unconfirmed)) => "unconfirmed",
+                AdapterOutput::Response(AdapterResponse::Failed(_, Loss::Contract)) => "exceeding",
+                AdapterOutput::Response(AdapterResponse::Failed(_, Loss::Late)) => "late",
                 AdapterOutput::Discarded(_, Loss::Contract) => "exceeding as it came",
                 AdapterOutput::Discarded(_, Loss::Late) => "late as it came",
                 AdapterOutput::Frame { packet, .. }
@@ -375,7 +375,7 @@ fn every_packet_is_accounted_for_whatever_breaks() {
                 {
                     "demoted"
                 }
-                AdapterOutput::Response(Response::Received(_)) => "received",
+                AdapterOutput::Response(AdapterResponse::Received(_)) => "received",
                 AdapterOutput::Discarded(..) => "discarded",
                 AdapterOutput::Withdraw => "withdrawn",
                 _ => continue,

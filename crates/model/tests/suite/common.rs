@@ -2,7 +2,7 @@
 
 use laxity_model::adapter::{Adapter, Null};
 use laxity_model::host::{Applications, Endless, Host, Output};
-use laxity_model::node::{DriverConfig, Node, NodeOutput};
+use laxity_model::node::{DriverConfig, HostNode, NodeOutput};
 use laxity_model::source::Sizes;
 use laxity_model::told::Told;
 use laxity_qos::channel::{
@@ -23,7 +23,7 @@ pub(crate) struct Trace {
     pub(crate) departed: Vec<(Time, Packet)>,
     pub(crate) answers: Vec<(ChannelId, Sent)>,
     pub(crate) computed: Vec<(Time, Computed)>,
-    pub(crate) node: Told<Node, NodeOutput>,
+    pub(crate) node: Told<HostNode, NodeOutput>,
     pub(crate) end: Time,
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn run_beside(
 ) -> Trace {
     let host = Host::new(host, config, Applications::Separate);
     let adapter = |link: LinkCosts| Adapter::Null(Null::new(link));
-    let mut node = Node::new(host, DriverConfig::default(), adapter(links[0].0));
+    let mut node = HostNode::new(host, DriverConfig::default(), adapter(links[0].0));
     for (link, _) in &links[1..] {
         node.add_adapter(DriverConfig::default(), adapter(*link), *link);
     }

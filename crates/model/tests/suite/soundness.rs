@@ -10,7 +10,9 @@ mod levelled;
 
 use crate::common::{Arrival, run_beside};
 use case::*;
-use laxity_admission::{AdmissionId, Decision, Environment, Formula, Place, Request, ResourceModel, Work};
+use laxity_admission::{
+    AdmissionId, ApplicationWork, CorePlace, Decision, Environment, Formula, Request, ResourceModel,
+};
 use laxity_qos::channel::{ChannelConfig, ChannelId, Computing, Config, CoreId, LinkId, Order, Processing};
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::EarlyPolicy;
@@ -126,7 +128,7 @@ struct Outcome {
 /// Runs the case with the channels that `formula` admits; `None` if it admits none.
 fn simulate(case: &Case, formula: Formula) -> Option<Vec<Outcome>> {
     let (admitted, computing) = case.admit(formula);
-    let one = Place { core: CoreId::FIRST, link: LinkId::FIRST };
+    let one = CorePlace { core: CoreId::FIRST, link: LinkId::FIRST };
     let on = vec![one; admitted.len() + case.best_effort.len()];
     let links = [(case.link, CoreId::FIRST)];
     run_admitted(case, (case.host(), case.config(), &links), (&admitted, &computing), &on)
@@ -137,7 +139,7 @@ fn run_admitted(
     case: &Case,
     (host, config, links): (HostCosts, Config, &[(LinkCosts, CoreId)]),
     (admitted, computing): (&[Admitted], &[(Computing, Option<Span>)]),
-    on: &[Place],
+    on: &[CorePlace],
 ) -> Option<Vec<Outcome>> {
     let longest = admitted.iter().map(|a| a.spec().min_interval).max()?;
     let until = Time::ZERO + longest * 12;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use laxity_engine::{Seed, Stream};
-use laxity_model::source::trace::{Limits, Trace, parse};
+use laxity_model::source::trace::{Trace, TraceLimits, parse};
 use laxity_model::source::*;
 use laxity_units::{Bytes, Span, Time};
 use proptest::prelude::*;
@@ -52,7 +52,7 @@ fn starts() -> impl Strategy<Value = Time> {
 fn recording() -> Arc<Trace> {
     let rows: String =
         (0..50).map(|k| format!("packet,{}.{:03}000,{}\n", k * k / 10, k, 100 + k * k % 37)).collect();
-    Arc::new(parse("made up", &mut rows.as_bytes(), Limits::DEFAULT).unwrap())
+    Arc::new(parse("made up", &mut rows.as_bytes(), TraceLimits::DEFAULT).unwrap())
 }
 
 fn multiples() -> impl Strategy<Value = Multiple> {
@@ -87,7 +87,7 @@ fn any_source() -> impl Strategy<Value = SourceParameters> {
                 };
                 SourceParameters::Recorded(RecordedParameters {
                     trace: recording(),
-                    timing: Timing::Recorded,
+                    timing: TraceTiming::Recorded,
                     from,
                     repeat,
                     pace,
@@ -185,7 +185,7 @@ fn poisson_has_its_mean_and_its_spread() {
 }
 
 fn recorded(parameters: RecordedParameters, count: usize) -> Vec<(u64, u64)> {
-    let mut source = Recorded::new(parameters, random(3)).unwrap();
+    let mut source = RecordedSource::new(parameters, random(3)).unwrap();
     let sent = std::iter::from_fn(|| source.next_arrival()).take(count);
     sent.map(|arrival| (arrival.at.as_ps() / 1_000_000_000, arrival.size.get())).collect()
 }
@@ -193,10 +193,10 @@ fn recorded(parameters: RecordedParameters, count: usize) -> Vec<(u64, u64)> {
 #[test]
 fn a_recording_is_sent_as_it_was_made() {
     let rows = "frame,0.000,10\nframe,0.010,20\nframe,0.050,30\n";
-    let trace = Arc::new(parse("t", &mut rows.as_bytes(), Limits::DEFAULT).unwrap());
+    let trace = Arc::new(parse("t", &mut rows.as_bytes(), TraceLimits::DEFAULT).unwrap());
     let plain = RecordedParameters {
         trace,
-        timing: Timing::Recorded,
+        timing: TraceTiming::Recorded,
         from: Start::Frame(0),
         repeat: false,
         pace: Multiple::ONE,
@@ -209,7 +209,7 @@ fn a_recording_is_sent_as_it_was_made() {
     let fast = RecordedParameters { pace: Multiple::new(2, 1).unwrap(), ..plain.clone() };
     assert_eq!(recorded(fast, 9), [(1, 10), (6, 20), (26, 30)]);
     let steady = RecordedParameters {
-        timing: Timing::Interval(Span::from_ms(33)),
+        timing: TraceTiming::Interval(Span::from_ms(33)),
         from: Start::Frame(5),
         repeat: true,
         ..plain.clone()
@@ -224,14 +224,14 @@ fn capture(times: &[u32]) -> Arc<Trace> {
     let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
     let mut file = words(&[0xa1b2_c3d4, 2 | 4 << 16, 0, 0, 0, 1]);
     times.iter().for_each(|at| file.extend(words(&[*at, 0, 0, 60])));
-    Arc::new(parse("c.pcap", &mut file.as_slice(), Limits::DEFAULT).unwrap())
+    Arc::new(parse("c.pcap", &mut file.as_slice(), TraceLimits::DEFAULT).unwrap())
 }
 
 #[test]
 fn a_capture_of_one_instant_is_sent_once() {
     let once = |trace| RecordedParameters {
         trace,
-        timing: Timing::Recorded,
+        timing: TraceTiming::Recorded,
         from: Start::Frame(0),
         repeat: false,
         pace: Multiple::ONE,
@@ -242,7 +242,7 @@ fn a_capture_of_one_instant_is_sent_once() {
     assert_eq!(recorded(once(capture(&[7, 7, 7])), 9), [(1, 60); 3]);
     for times in [&[7][..], &[7, 7]] {
         let again = RecordedParameters { repeat: true, ..once(capture(times)) };
-        let error = Recorded::new(again, random(0)).unwrap_err();
+        let error = RecordedSource::new(again, random(0)).unwrap_err();
         assert!(error.parameter() == "timing" && error.to_string().contains("`repeat = false`"), "{error}");
     }
     let packets = capture(&[7, 8]).without_link_headers().expect("it is of Ethernet");
@@ -257,17 +257,17 @@ fn parameters_that_make_no_source_are_refused() {
     assert_eq!(Periodic::new(periodic, random(0)).unwrap_err().parameter(), "interval");
     let empty = PeriodicParameters { interval: Span::MAX, sizes: Sizes::Fixed(Bytes::ZERO), ..periodic };
     assert_eq!(Periodic::new(empty, random(0)).unwrap_err().parameter(), "sizes");
-    let trace = Arc::new(parse("list.txt", &mut "1\n2\n".as_bytes(), Limits::DEFAULT).unwrap());
+    let trace = Arc::new(parse("list.txt", &mut "1\n2\n".as_bytes(), TraceLimits::DEFAULT).unwrap());
     let timeless = RecordedParameters {
         trace,
-        timing: Timing::Recorded,
+        timing: TraceTiming::Recorded,
         from: Start::Random,
         repeat: true,
         pace: Multiple::ONE,
         start: Time::ZERO,
         jitter: Span::ZERO,
     };
-    let error = Recorded::new(timeless, random(0)).unwrap_err();
+    let error = RecordedSource::new(timeless, random(0)).unwrap_err();
     assert!(error.to_string().contains("list.txt has no times"), "{error}");
 }
 

@@ -4,7 +4,7 @@ mod captures;
 
 use std::path::{Path, PathBuf};
 
-use laxity_model::source::trace::{Format, FrameKind, Limits, Position, Trace, parse, read};
+use laxity_model::source::trace::{FrameKind, Trace, TraceFormat, TraceLimits, TracePosition, parse, read};
 use laxity_units::{Bytes, Span, Time};
 
 const SHIPPED: [&str; 4] = ["mpeg1-film", "mpeg1-sport", "mpeg1-talk", "h264-film"];
@@ -14,7 +14,7 @@ fn shipped(name: &str) -> PathBuf {
 }
 
 fn text(text: &str) -> Result<Trace, String> {
-    parse("t", &mut text.as_bytes(), Limits::DEFAULT).map_err(|error| error.to_string())
+    parse("t", &mut text.as_bytes(), TraceLimits::DEFAULT).map_err(|error| error.to_string())
 }
 
 fn sizes(trace: &Trace) -> Vec<u64> {
@@ -73,7 +73,7 @@ fn shipped_mpeg_traces_have_the_papers_cycle_and_its_order_of_sizes() {
 #[test]
 fn one_size_per_line() {
     let trace = text("# film, bytes per frame\r\n534\r\n\r\n134\r\n  390").unwrap();
-    assert_eq!((trace.format(), sizes(&trace)), (Format::Sizes, vec![534, 134, 390]));
+    assert_eq!((trace.format(), sizes(&trace)), (TraceFormat::Sizes, vec![534, 134, 390]));
     assert_eq!(trace.frame_interval(), None);
     assert_eq!(sizes(&text("\u{feff}1\n2\n3\n4\n5\n6\n7\n8\n9\n").unwrap()), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
     let s = text("2\n4\n4\n4\n5\n5\n7\n9\n").unwrap().statistics();
@@ -137,7 +137,7 @@ fn json_as_ffprobe_writes_it() {
     let trace = text(JSON).unwrap();
     assert_eq!(
         (trace.format(), sizes(&trace), milliseconds(&trace)),
-        (Format::Json, vec![17824, 8211], vec![0, 40])
+        (TraceFormat::Json, vec![17824, 8211], vec![0, 40])
     );
     let mixed = r#"{"packets_and_frames": [
         {"type": "packet", "size": "5"}, {"type": "frame", "pkt_size": "5", "pict_type": "I"},
@@ -207,7 +207,7 @@ fn captures() -> Vec<Vec<u8>> {
 #[test]
 fn captures_give_lengths_on_the_wire_in_the_order_of_time() {
     for file in captures() {
-        let trace = parse("c", &mut file.as_slice(), Limits::DEFAULT).unwrap();
+        let trace = parse("c", &mut file.as_slice(), TraceLimits::DEFAULT).unwrap();
         assert_eq!((sizes(&trace), milliseconds(&trace)), (vec![60, 64, 1500], vec![0, 1, 5]), "{file:02x?}");
         assert_eq!(trace.frames()[0].at, Some(Time::ZERO));
     }
@@ -216,9 +216,9 @@ fn captures_give_lengths_on_the_wire_in_the_order_of_time() {
 #[test]
 fn broken_captures_name_the_byte() {
     let whole = pcap(u32::to_le_bytes, 0xa1b2_c3d4);
-    let fault = |file: &[u8]| parse("c", &mut &file[..], Limits::DEFAULT).unwrap_err();
+    let fault = |file: &[u8]| parse("c", &mut &file[..], TraceLimits::DEFAULT).unwrap_err();
     let cut = fault(&whole[..whole.len() - 3]);
-    assert_eq!((cut.at(), cut.reason().contains("3 bytes short")), (Position::Byte(93), true), "{cut}");
+    assert_eq!((cut.at(), cut.reason().contains("3 bytes short")), (TracePosition::Byte(93), true), "{cut}");
     let mut long = whole.clone();
     long[32..36].copy_from_slice(&2000u32.to_le_bytes());
     assert_eq!(
@@ -227,7 +227,7 @@ fn broken_captures_name_the_byte() {
     );
     let mut parts = whole;
     parts[28..32].copy_from_slice(&1_000_000u32.to_le_bytes());
-    assert_eq!(fault(&parts).at(), Position::Byte(28));
+    assert_eq!(fault(&parts).at(), TracePosition::Byte(28));
     let mut unequal = pcapng(u32::to_be_bytes);
     *unequal.last_mut().unwrap() += 4;
     assert!(fault(&unequal).reason().contains("40 before it and 44 after it"));
@@ -291,26 +291,26 @@ fn what_cannot_be_opened_is_an_error_too() {
 
 #[test]
 fn nothing_is_read_past_its_bounds() {
-    let frames = Limits { frames: 3, ..Limits::DEFAULT };
+    let frames = TraceLimits { frames: 3, ..TraceLimits::DEFAULT };
     let error = parse("t", &mut "1\n2\n3\n4\n".as_bytes(), frames).unwrap_err();
     assert_eq!(
         (error.at(), error.reason()),
-        (Position::Text { line: 4, column: 1 }, "the trace has more than 3 frames")
+        (TracePosition::Text { line: 4, column: 1 }, "the trace has more than 3 frames")
     );
     for file in captures() {
-        let limits = Limits { frames: 2, ..Limits::DEFAULT };
+        let limits = TraceLimits { frames: 2, ..TraceLimits::DEFAULT };
         assert!(
             parse("t", &mut file.as_slice(), limits).unwrap_err().reason().contains("more than 2 packets")
         );
     }
-    let bytes = Limits { bytes: 20, ..Limits::DEFAULT };
+    let bytes = TraceLimits { bytes: 20, ..TraceLimits::DEFAULT };
     for file in [JSON.as_bytes(), b"1000000\n1000000\n1000000\n", &captures()[0]] {
         assert!(parse("t", &mut &file[..], bytes).unwrap_err().reason().contains("longer than 20 bytes"));
     }
     // Ten gigabytes of one line, of lines, and of JSON, none of which may be held.
     let ends = |pattern: &'static [u8]| {
         let mut endless = std::io::BufReader::new(Endless { pattern, at: 0 });
-        parse("t", &mut endless, Limits { frames: 1000, bytes: 1 << 22 }).unwrap_err().to_string()
+        parse("t", &mut endless, TraceLimits { frames: 1000, bytes: 1 << 22 }).unwrap_err().to_string()
     };
     assert!(ends(b"7").contains("line is longer"));
     assert!(ends(b"7\n").contains("more than 1000 frames"));
@@ -377,7 +377,7 @@ fn damaged_files_are_read_or_refused_but_never_panic() {
                     break;
                 }
             }
-            match parse("damaged", &mut file.as_slice(), Limits::DEFAULT) {
+            match parse("damaged", &mut file.as_slice(), TraceLimits::DEFAULT) {
                 Ok(trace) => {
                     let frames = trace.frames();
                     assert!(frames.iter().all(|frame| !frame.size.is_zero()));
@@ -387,7 +387,7 @@ fn damaged_files_are_read_or_refused_but_never_panic() {
                 Err(error) => {
                     refused += 1;
                     assert!(!error.reason().is_empty() && !error.valid().is_empty());
-                    if let Position::Text { line, column } = error.at() {
+                    if let TracePosition::Text { line, column } = error.at() {
                         assert!(line >= 1 && column >= 1, "{error}");
                     }
                 }
@@ -400,7 +400,7 @@ fn damaged_files_are_read_or_refused_but_never_panic() {
 /// Traces that hold the same show the same, and others do not, whatever it is that they differ in.
 #[test]
 fn a_trace_shows_a_digest_of_all_that_is_known() {
-    let shown = |text: &str| format!("{:?}", parse("t", &mut text.as_bytes(), Limits::DEFAULT).unwrap());
+    let shown = |text: &str| format!("{:?}", parse("t", &mut text.as_bytes(), TraceLimits::DEFAULT).unwrap());
     let alike = shown("1\n4\n");
     assert_eq!(alike, shown("1\n4\n"));
     let all = [
@@ -421,7 +421,7 @@ fn a_trace_shows_a_digest_of_all_that_is_known() {
 #[test]
 fn formats_have_names_and_json_may_have_a_mark() {
     let marked = format!("\u{feff}{JSON}");
-    let trace = parse("t", &mut marked.as_bytes(), Limits::DEFAULT).unwrap();
-    assert_eq!(sizes(&trace), sizes(&parse("t", &mut JSON.as_bytes(), Limits::DEFAULT).unwrap()));
+    let trace = parse("t", &mut marked.as_bytes(), TraceLimits::DEFAULT).unwrap();
+    assert_eq!(sizes(&trace), sizes(&parse("t", &mut JSON.as_bytes(), TraceLimits::DEFAULT).unwrap()));
     assert_eq!((trace.format().to_string().as_str(), trace.name()), ("ffprobe JSON", "t"));
 }

@@ -4,17 +4,17 @@
 
 use laxity_clock::Tolerance;
 use laxity_node::faults::Fault;
-use laxity_node::{Command, LinkConfig, Node, NodeConfig, Response};
+use laxity_node::{Command, Node, NodeConfig, NodeLinkConfig, Response};
 use laxity_qos::discipline::Class;
 use laxity_signalling::codec;
-use laxity_signalling::contract::Contract;
+use laxity_signalling::contract::ChannelContract;
 use laxity_signalling::division::{Division, Needs};
-use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Owner, Port, Program, Version};
-use laxity_signalling::message::{Ask, Body, Message};
+use laxity_signalling::identity::{Epoch, GlobalChannelId, NodeId, Owner, Port, Program, Version};
+use laxity_signalling::message::{Ask, Body, ContractMessage};
 use laxity_signalling::quota::Quotas;
-use laxity_signalling::refusal::{Refused, Resource, Shortage};
+use laxity_signalling::refusal::{Denial, NodeResource, Shortage};
 use laxity_signalling::settings::Settings;
-use laxity_transport::{ChannelId as Wire, HEADER_LEN, Header, Timing};
+use laxity_transport::{HEADER_LEN, Timing, TransportHeader, WireChannelId as Wire};
 use laxity_units::{ByteTime, Bytes, Rate, Span, Time};
 
 /// Memory for each neighbour.
@@ -67,7 +67,7 @@ impl<'a> Dice<'a> {
 pub(crate) fn config() -> NodeConfig {
     let rate = Rate::of(Bytes::new(10_000_000), Span::from_secs(1));
     let [way, hosts] = [100, 10].map(Span::from_us);
-    let link = LinkConfig { per_byte: ByteTime::at(rate), way, hosts, around: 38 };
+    let link = NodeLinkConfig { per_byte: ByteTime::at(rate), way, hosts, around: 38 };
     NodeConfig {
         node: NodeId(1),
         epoch: Epoch(2),
@@ -95,9 +95,9 @@ pub(crate) fn config() -> NodeConfig {
     }
 }
 
-fn contract(dice: &mut Dice<'_>) -> Contract {
+fn contract(dice: &mut Dice<'_>) -> ChannelContract {
     if dice.below(2) == 0 {
-        return Contract {
+        return ChannelContract {
             max_message: Bytes::new(1 + 300 * u64::from(dice.below(16))),
             min_message: Bytes::new(1),
             min_interval: Span::from_ms(5 + u64::from(dice.below(40))),
@@ -105,7 +105,7 @@ fn contract(dice: &mut Dice<'_>) -> Contract {
             deadline: Span::from_ms(10 + u64::from(dice.below(200))),
         };
     }
-    Contract {
+    ChannelContract {
         max_message: Bytes::new(dice.of(&[
             0,
             1,
@@ -124,8 +124,8 @@ fn contract(dice: &mut Dice<'_>) -> Contract {
     }
 }
 
-fn channel(dice: &mut Dice<'_>) -> ChannelId {
-    ChannelId {
+fn channel(dice: &mut Dice<'_>) -> GlobalChannelId {
+    GlobalChannelId {
         node: NodeId(dice.below(4)),
         epoch: Epoch(1 + dice.below(2)),
         local: dice.of(&[0, 1, 2, 3, 4, 5, 100, SIGNALLING, DATAGRAM]),
@@ -165,7 +165,7 @@ fn body(dice: &mut Dice<'_>) -> Body {
         }
         6 => Body::Release { route: route(dice) },
         7 => Body::Refuse {
-            refused: Refused { node: NodeId(2), shortage: Shortage::of(Resource::Link, 1) },
+            refused: Denial { node: NodeId(2), shortage: Shortage::of(NodeResource::Link, 1) },
             beyond: dice.below(2) == 0,
         },
         8 => Body::Unknown,
@@ -175,7 +175,7 @@ fn body(dice: &mut Dice<'_>) -> Body {
 }
 
 fn signal(dice: &mut Dice<'_>) -> Vec<u8> {
-    let message = Message {
+    let message = ContractMessage {
         channel: channel(dice),
         version: Version(dice.below(4)),
         sequence: dice.below(64),
@@ -184,7 +184,7 @@ fn signal(dice: &mut Dice<'_>) -> Vec<u8> {
     encoded(dice, &message).unwrap_or_default()
 }
 
-fn encoded(dice: &mut Dice<'_>, message: &Message) -> Option<Vec<u8>> {
+fn encoded(dice: &mut Dice<'_>, message: &ContractMessage) -> Option<Vec<u8>> {
     let mut payload = [0; codec::LONGEST];
     let length = codec::encode(message, &mut payload).ok()?;
     Some(packet(dice, SIGNALLING, 0, (0, 1), &payload[..length]))
@@ -192,8 +192,8 @@ fn encoded(dice: &mut Dice<'_>, message: &Message) -> Option<Vec<u8>> {
 
 /// A message of a well-behaved neighbour about one of six channels from node 0, to here or on to
 /// node 2.
-fn usual(dice: &mut Dice<'_>, sequence: u32) -> (NodeId, Message) {
-    let channel = ChannelId { node: NodeId(0), epoch: Epoch(1), local: dice.below(6) };
+fn usual(dice: &mut Dice<'_>, sequence: u32) -> (NodeId, ContractMessage) {
+    let channel = GlobalChannelId { node: NodeId(0), epoch: Epoch(1), local: dice.below(6) };
     let ends_here = channel.local.is_multiple_of(2);
     let route: Vec<NodeId> = if ends_here { [0, 1].map(NodeId).into() } else { [0, 1, 2].map(NodeId).into() };
     let (least, latest) = (Span::from_us(10), Span::from_ms(5));
@@ -222,14 +222,14 @@ fn usual(dice: &mut Dice<'_>, sequence: u32) -> (NodeId, Message) {
         _ => Body::Unknown,
     };
     let from = if matches!(body, Body::Commit { .. }) { 2 } else { 0 };
-    (NodeId(from), Message { channel, version, sequence, body })
+    (NodeId(from), ContractMessage { channel, version, sequence, body })
 }
 
 /// A packet of one of the channels of [`usual`].
 fn usual_data(dice: &mut Dice<'_>, number: u32) -> Vec<u8> {
     let fragments = 1 + dice.below(2);
     let length = dice.of(&[1, 301, 1000]);
-    let header = Header {
+    let header = TransportHeader {
         class: Class::RealTime,
         channel: Wire { node: 0, local: dice.below(6) },
         epoch: 1,
@@ -252,7 +252,7 @@ fn packet(dice: &mut Dice<'_>, local: u32, message: u64, of: (u32, u32), payload
     let length = Bytes::new(payload.len() as u64);
     let message_length = if of.1 > 1 { Bytes::new(dice.of(&[0, 1500, 2000, 5000])) } else { length };
     let channel = channel(dice);
-    let header = Header {
+    let header = TransportHeader {
         class: if local == DATAGRAM { Class::BestEffort } else { Class::RealTime },
         channel: Wire { node: channel.node.0, local },
         epoch: channel.epoch.0,
@@ -285,7 +285,7 @@ fn data(dice: &mut Dice<'_>) -> Vec<u8> {
 }
 
 fn command(dice: &mut Dice<'_>) -> Command {
-    let own = ChannelId { node: NodeId(1), epoch: Epoch(2), local: dice.below(6) };
+    let own = GlobalChannelId { node: NodeId(1), epoch: Epoch(2), local: dice.below(6) };
     let any = if dice.below(4) == 0 { channel(dice) } else { own };
     match dice.below(9) {
         0 => Command::Listen(Port(dice.below(3))),

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use laxity_clock::Tolerance;
 use laxity_node::faults::Fault;
-use laxity_node::{Command, Departure, LinkConfig, Message, Node, NodeConfig, Response};
-use laxity_signalling::contract::Contract;
-use laxity_signalling::event::Event;
-use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Owner, Port, Program};
+use laxity_node::{Command, Departure, Node, NodeConfig, NodeLinkConfig, ProgramMessage, Response};
+use laxity_signalling::contract::ChannelContract;
+use laxity_signalling::event::SourceEvent;
+use laxity_signalling::identity::{Epoch, GlobalChannelId, NodeId, Owner, Port, Program};
 use laxity_signalling::quota::Quotas;
 use laxity_signalling::settings::Settings;
 use laxity_units::{ByteTime, Bytes, Rate, Span, Time};
@@ -28,7 +28,7 @@ pub(crate) fn us(us: u64) -> Time {
 /// The description of node `at` of `count`.
 pub(crate) fn config(at: u32, count: u32) -> NodeConfig {
     let rate = Rate::of(Bytes::new(1_000_000), Span::from_secs(1));
-    let link = LinkConfig { per_byte: ByteTime::at(rate), way: WAY, hosts: Span::ZERO, around: 0 };
+    let link = NodeLinkConfig { per_byte: ByteTime::at(rate), way: WAY, hosts: Span::ZERO, around: 0 };
     let neighbours = [at.checked_sub(1), Some(at + 1).filter(|next| *next < count)];
     let next = |to: u32| NodeId(if to < at { at - 1 } else { at + 1 });
     NodeConfig {
@@ -58,11 +58,11 @@ enum Item {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Seen {
     /// A program is notified.
-    Event(Event),
+    Event(SourceEvent),
     /// A promised packet begins to leave; in the time of the node.
     Left(Departure),
     /// A message is delivered.
-    Message(Message),
+    Message(ProgramMessage),
 }
 
 pub(crate) struct Line {
@@ -105,7 +105,7 @@ impl Line {
         response
     }
 
-    pub(crate) fn open(&mut self, contract: Contract, route: &[u32]) -> ChannelId {
+    pub(crate) fn open(&mut self, contract: ChannelContract, route: &[u32]) -> GlobalChannelId {
         let nodes = route.iter().map(|node| NodeId(*node)).collect();
         let open = Command::Open { owner: Owner(1), port: PORT, contract, route: nodes };
         match self.command(route[0] as usize, open) {
@@ -114,7 +114,7 @@ impl Line {
         }
     }
 
-    pub(crate) fn send(&mut self, channel: ChannelId, length: usize) -> Time {
+    pub(crate) fn send(&mut self, channel: GlobalChannelId, length: usize) -> Time {
         let node = channel.node.0 as usize;
         match self.command(node, Command::Send(channel, vec![7; length])) {
             Response::Accepted { due } => due,
@@ -186,16 +186,16 @@ impl Line {
     }
 
     /// When the program of `channel` was notified of its establishment.
-    pub(crate) fn established(&self, channel: ChannelId) -> Option<Time> {
+    pub(crate) fn established(&self, channel: GlobalChannelId) -> Option<Time> {
         self.seen.iter().find_map(|(at, _, seen)| match seen {
-            Seen::Event(Event::Established { channel: other, .. }) if *other == channel => Some(*at),
+            Seen::Event(SourceEvent::Established { channel: other, .. }) if *other == channel => Some(*at),
             _ => None,
         })
     }
 
     /// Packets that left: when, from which node, logical arrival, local deadline, end. Signalling if
     /// `channel` is none.
-    pub(crate) fn left(&self, channel: Option<ChannelId>) -> Vec<(Time, usize, [Time; 3])> {
+    pub(crate) fn left(&self, channel: Option<GlobalChannelId>) -> Vec<(Time, usize, [Time; 3])> {
         let of = |(at, node, seen): &(Time, usize, Seen)| match seen {
             Seen::Left(left) if left.channel == channel => {
                 Some((*at, *node, [left.logical_arrival, left.deadline, left.end]))

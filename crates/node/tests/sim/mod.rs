@@ -10,14 +10,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use laxity_clock::{Drift, NodeClock, Quality, Shift, Tolerance};
 use laxity_engine::{Seed, Stream};
 use laxity_node::faults::Fault;
-use laxity_node::{Command, Departure, LinkConfig, Message, Node, NodeConfig, Response};
-use laxity_signalling::contract::Contract;
-use laxity_signalling::event::Event;
-use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Owner, Port, Program};
+use laxity_node::{Command, Departure, Node, NodeConfig, NodeLinkConfig, ProgramMessage, Response};
+use laxity_signalling::contract::ChannelContract;
+use laxity_signalling::event::SourceEvent;
+use laxity_signalling::identity::{Epoch, GlobalChannelId, NodeId, Owner, Port, Program};
 use laxity_signalling::quota::Quotas;
 use laxity_signalling::routes::Topology;
 use laxity_signalling::settings::Settings;
-use laxity_transport::Header;
+use laxity_transport::TransportHeader;
 use laxity_units::{ByteTime, Bytes, Rate, Span, Time};
 
 use clocks::clocks;
@@ -65,9 +65,9 @@ enum Item {
 
 struct Channel {
     route: Vec<usize>,
-    contract: Contract,
-    wanted: Option<Contract>,
-    id: Option<ChannelId>,
+    contract: ChannelContract,
+    wanted: Option<ChannelContract>,
+    id: Option<GlobalChannelId>,
     greedy: bool,
     /// Notifications: established or refused, closed or lost.
     outcomes: [u32; 2],
@@ -113,7 +113,7 @@ struct Network {
     quality: Quality,
     /// Until when the step of a clock shows in the departures of its node.
     unsettled: Vec<Time>,
-    links: BTreeMap<(usize, usize), LinkConfig>,
+    links: BTreeMap<(usize, usize), NodeLinkConfig>,
     cut: BTreeSet<(usize, usize)>,
     topology: Topology,
     now: Time,
@@ -124,7 +124,7 @@ struct Network {
     calm: bool,
     flood: bool,
     channels: BTreeMap<u32, Channel>,
-    ids: BTreeMap<ChannelId, u32>,
+    ids: BTreeMap<GlobalChannelId, u32>,
     fault: Option<Fault>,
     seed: u64,
     counts: [u64; 5],
@@ -150,7 +150,7 @@ impl Network {
         let mut join = |dice: &mut Stream, a: usize, b: usize| {
             let rate = Rate::of(Bytes::new(1_250_000 << dice.below(3)), Span::from_secs(1));
             let way = Span::from_us(5 + dice.below(500));
-            let link = LinkConfig { per_byte: ByteTime::at(rate), way, hosts: Span::ZERO, around: 0 };
+            let link = NodeLinkConfig { per_byte: ByteTime::at(rate), way, hosts: Span::ZERO, around: 0 };
             links.insert((a, b), link);
             links.insert((b, a), link);
         };
@@ -261,7 +261,7 @@ impl Network {
 
     fn fresh(&self, node: usize, life: u32) -> Node {
         let id = NodeId(node as u32);
-        let of = |((a, b), link): (&(usize, usize), &LinkConfig)| {
+        let of = |((a, b), link): (&(usize, usize), &NodeLinkConfig)| {
             (*a == node).then_some((NodeId(*b as u32), *link))
         };
         let route = |to: usize| {
@@ -447,7 +447,7 @@ impl Network {
         }
         while let Some(node) = &mut self.nodes[at] {
             match node.command(now, PROGRAM, Command::Receive(PORT)) {
-                Ok(Response::Received(Message { channel: Some(id), payload, .. })) => {
+                Ok(Response::Received(ProgramMessage { channel: Some(id), payload, .. })) => {
                     self.received(id, &payload);
                 }
                 _ => break,
@@ -483,9 +483,10 @@ impl Network {
 
     /// A fault touched a frame: its message does not count, or its channel from now on.
     fn spoil(&mut self, bytes: &[u8], all: bool) {
-        let Ok((header, _)) = Header::decode(bytes) else { return };
+        let Ok((header, _)) = TransportHeader::decode(bytes) else { return };
         let channel = header.channel;
-        let id = ChannelId { node: NodeId(channel.node), epoch: Epoch(header.epoch), local: channel.local };
+        let id =
+            GlobalChannelId { node: NodeId(channel.node), epoch: Epoch(header.epoch), local: channel.local };
         let Some(channel) = self.ids.get(&id).and_then(|key| self.channels.get_mut(key)) else { return };
         let number = (header.message & u64::from(u32::MAX)) as usize;
         match channel.sent.get_mut(number) {

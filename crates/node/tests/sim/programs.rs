@@ -3,8 +3,8 @@
 use super::*;
 
 /// A contract of a program.
-pub(super) fn contract(dice: &mut Stream) -> Contract {
-    Contract {
+pub(super) fn contract(dice: &mut Stream) -> ChannelContract {
+    ChannelContract {
         max_message: Bytes::new(200 + dice.below(4000)),
         min_message: Bytes::new(8),
         min_interval: Span::from_ms(8 + dice.below(30)),
@@ -60,7 +60,7 @@ impl Network {
         let (clocks, quality) = (self.clocks.clone(), self.quality);
         let Some((node, channel, now)) = self.source(key) else { return };
         let (Some(id), true) = (channel.id, channel.established) else { return };
-        let Contract { max_message, min_interval, burst, deadline, .. } = channel.contract;
+        let ChannelContract { max_message, min_interval, burst, deadline, .. } = channel.contract;
         let (from, greedy) = (channel.route[0], channel.greedy);
         // A greedy program fills its burst and goes on; another one keeps its interval.
         for _ in 0..if greedy { 3 } else { 1 } {
@@ -101,15 +101,15 @@ impl Network {
         self.pump(from);
     }
 
-    pub(super) fn answer(&mut self, event: Event) {
+    pub(super) fn answer(&mut self, event: SourceEvent) {
         let id = match event {
-            Event::Established { channel, .. }
-            | Event::Refused { channel, .. }
-            | Event::Changed { channel, .. }
-            | Event::ChangeRefused { channel, .. }
-            | Event::Closed { channel, .. }
-            | Event::Lost { channel } => channel,
-            Event::Opened { .. } | Event::Ended { .. } => return,
+            SourceEvent::Established { channel, .. }
+            | SourceEvent::Refused { channel, .. }
+            | SourceEvent::Changed { channel, .. }
+            | SourceEvent::ChangeRefused { channel, .. }
+            | SourceEvent::Closed { channel, .. }
+            | SourceEvent::Lost { channel } => channel,
+            SourceEvent::Opened { .. } | SourceEvent::Ended { .. } => return,
         };
         let Some(key) = self.ids.get(&id).copied() else {
             // The answer to a request that the command is still returning.
@@ -117,9 +117,9 @@ impl Network {
         };
         let Some(channel) = self.channels.get_mut(&key) else { return };
         match event {
-            Event::Established { .. } | Event::Refused { .. } => {
+            SourceEvent::Established { .. } | SourceEvent::Refused { .. } => {
                 channel.outcomes[0] += 1;
-                channel.established = matches!(event, Event::Established { .. });
+                channel.established = matches!(event, SourceEvent::Established { .. });
                 self.counts[usize::from(!channel.established)] += 1;
                 let took = self.now.since(channel.asked);
                 let hops = channel.route.len() as u64 - 1;
@@ -133,7 +133,7 @@ impl Network {
                     self.fail(Rule::Establishment, format!("{id} took {took} of {bound}"));
                 }
             }
-            Event::Changed { .. } => {
+            SourceEvent::Changed { .. } => {
                 self.counts[2] += 1;
                 channel.contract = channel.wanted.take().expect("a change was asked for");
                 channel.next = [Time::ZERO; 2];
@@ -141,20 +141,20 @@ impl Network {
                 // The regulators of the new contract start afresh.
                 channel.excused = channel.excused.filter(|until| *until > self.now);
             }
-            Event::ChangeRefused { .. } => channel.wanted = None,
-            Event::Closed { .. } | Event::Lost { .. } => {
+            SourceEvent::ChangeRefused { .. } => channel.wanted = None,
+            SourceEvent::Closed { .. } | SourceEvent::Lost { .. } => {
                 channel.outcomes[1] += 1;
                 channel.over(self.now);
                 let touched = channel.touched || self.fates != [0; 3];
-                if matches!(event, Event::Lost { .. }) && !touched {
+                if matches!(event, SourceEvent::Lost { .. }) && !touched {
                     self.fail(Rule::Kept, format!("{id} is lost"));
                 }
             }
-            Event::Opened { .. } | Event::Ended { .. } => {}
+            SourceEvent::Opened { .. } | SourceEvent::Ended { .. } => {}
         }
     }
 
-    pub(super) fn received(&mut self, id: ChannelId, bytes: &[u8]) {
+    pub(super) fn received(&mut self, id: GlobalChannelId, bytes: &[u8]) {
         let Some(channel) = self.ids.get(&id).and_then(|key| self.channels.get_mut(key)) else {
             return self.fail(Rule::Content, format!("a message of {id}, which is unknown"));
         };

@@ -10,7 +10,7 @@
 //! A channel ends at its sender first, and at each later host when no packet of it is on the path
 //! to that host any more.
 
-use super::counters::Counters;
+use super::counters::ChannelCounters;
 use super::misuse::Misuse;
 use super::step::Dropped;
 use super::subsystem::{Channel, Subsystem};
@@ -47,7 +47,7 @@ impl Subsystem {
     /// # Errors
     ///
     /// [`Misuse::Unknown`] if the channel is not open here.
-    pub fn forget(&mut self, channel: ChannelId) -> Result<Option<Counters>, Misuse> {
+    pub fn forget(&mut self, channel: ChannelId) -> Result<Option<ChannelCounters>, Misuse> {
         let &Channel { lane, excess, .. } = self.channel(channel)?;
         let lanes = [Some(lane), excess].into_iter().flatten();
         if !lanes.clone().all(|lane| self.has_nothing_left(lane)) {

@@ -24,7 +24,7 @@ use super::applications::{Application, Computed, Computing};
 use super::cores::Ready;
 use super::step::{Step, Thread};
 use super::subsystem::Subsystem;
-use crate::discipline::Request;
+use crate::discipline::ItemRequest;
 use crate::names::{ChannelId, CoreId};
 use crate::packet::Carried;
 use crate::seldom::seldom;
@@ -89,7 +89,7 @@ impl Subsystem {
         let carried = Carried { due: tag.deadline, ..Carried::NOTHING };
         let core = &mut self.cores[core];
         core.called = true;
-        core.cpu.enqueue(now, &Request { flow, size, tag, carried }, who);
+        core.cpu.enqueue(now, &ItemRequest { flow, size, tag, carried }, who);
     }
 
     pub(super) fn begin_slice(&mut self, core: CoreId, number: u32) -> Step {

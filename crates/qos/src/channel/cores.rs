@@ -22,7 +22,7 @@ use laxity_units::Time;
 
 use super::handler::Running;
 use super::policy::Config;
-use crate::discipline::{Discipline, Groups, Server};
+use crate::discipline::{Discipline, Groups, ServerParameters};
 use crate::few::Few;
 use crate::names::{ChannelId, CoreId, LinkId};
 
@@ -71,7 +71,7 @@ pub(super) struct Cores(Few<Core>);
 impl Cores {
     pub(super) fn new(config: &Config) -> Self {
         let core = |_| Core {
-            cpu: config.order.discipline(&Server::with(config.early)),
+            cpu: config.order.discipline(&ServerParameters::with(config.early)),
             applications: [VecDeque::new(), VecDeque::new()],
             link_threads: VecDeque::new(),
             running: None,
@@ -116,7 +116,7 @@ impl IndexMut<CoreId> for Cores {
 
 /// The result of a call of the link scheduler; `P` names a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken<P> {
+pub enum TakenPacket<P> {
     /// The next packet; the caller now holds the lock.
     Packet(P),
     /// No packet is eligible, or no adapter has a free place.

@@ -6,7 +6,7 @@ use super::step::Dropped;
 
 /// Counters of a channel's messages and packets at this host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct ChannelCounters {
     /// Messages queued, the excess included.
     pub accepted: u64,
     /// Messages carried as best effort because they exceeded the contract.

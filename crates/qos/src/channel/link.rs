@@ -7,10 +7,10 @@ use std::ops::{Index, IndexMut};
 
 use laxity_units::{Span, Time};
 
-use super::cores::{Lock, Taken};
+use super::cores::{Lock, TakenPacket};
 use super::policy::LinkConfig;
 use super::slots::Slot;
-use crate::discipline::{Discipline, Groups, Request};
+use crate::discipline::{Discipline, Groups, ItemRequest};
 use crate::few::Few;
 use crate::names::{CoreId, LinkId};
 
@@ -44,7 +44,7 @@ impl Links {
 
     /// Takes the next packet for an adapter with a free place; `core` has to hand it over.
     #[inline]
-    pub(super) fn take(&mut self, core: CoreId, now: Time) -> Taken<Slot> {
+    pub(super) fn take(&mut self, core: CoreId, now: Time) -> TakenPacket<Slot> {
         if self.lock.lets_in(core) {
             let packet = self.next(now);
             return self.entered(core, packet);
@@ -55,7 +55,7 @@ impl Links {
 
     /// Takes the next packet of `link`, as [`take`](Self::take) does.
     #[inline]
-    pub(super) fn take_from(&mut self, core: CoreId, link: LinkId, now: Time) -> Taken<Slot> {
+    pub(super) fn take_from(&mut self, core: CoreId, link: LinkId, now: Time) -> TakenPacket<Slot> {
         if self.lock.lets_in(core) {
             let packet = self[link].take(now);
             return self.entered(core, packet);
@@ -66,24 +66,24 @@ impl Links {
 
     /// `core` enters the critical section with `packet`, or leaves it if there is none.
     #[inline]
-    fn entered(&mut self, core: CoreId, packet: Option<Slot>) -> Taken<Slot> {
+    fn entered(&mut self, core: CoreId, packet: Option<Slot>) -> TakenPacket<Slot> {
         match packet {
             Some(packet) => {
                 self.lock.enter(core);
-                Taken::Packet(packet)
+                TakenPacket::Packet(packet)
             }
             None => {
                 self.lock.leave(core);
-                Taken::Nothing
+                TakenPacket::Nothing
             }
         }
     }
 
-    fn refused(&mut self, core: CoreId, any: bool) -> Taken<Slot> {
+    fn refused(&mut self, core: CoreId, any: bool) -> TakenPacket<Slot> {
         if any {
             self.lock.wait(core);
         }
-        if any { Taken::Held } else { Taken::Nothing }
+        if any { TakenPacket::Held } else { TakenPacket::Nothing }
     }
 
     #[inline]
@@ -180,7 +180,7 @@ impl LinkScheduler {
     }
 
     #[inline]
-    pub(super) fn enqueue(&mut self, now: Time, request: &Request, packet: Slot) {
+    pub(super) fn enqueue(&mut self, now: Time, request: &ItemRequest, packet: Slot) {
         self.queue.enqueue(now, request, packet);
         self.longest = self.longest.max(self.queue.len());
     }

@@ -1,6 +1,6 @@
 //! Counters and buffers of a subsystem, for reports and tests.
 
-use super::counters::Counters;
+use super::counters::ChannelCounters;
 use super::misuse::Misuse;
 use super::subsystem::{Channel, Subsystem};
 use crate::names::ChannelId;
@@ -11,12 +11,12 @@ impl Subsystem {
     /// # Errors
     ///
     /// [`Misuse::Unknown`] if the channel is not open here.
-    pub fn counters(&self, channel: ChannelId) -> Result<&Counters, Misuse> {
+    pub fn counters(&self, channel: ChannelId) -> Result<&ChannelCounters, Misuse> {
         Ok(&self.channel(channel)?.counters)
     }
 
     /// The counters of every open channel.
-    pub fn all_counters(&self) -> impl Iterator<Item = (ChannelId, &Counters)> {
+    pub fn all_counters(&self) -> impl Iterator<Item = (ChannelId, &ChannelCounters)> {
         self.channels.iter().map(|(id, channel)| (id, &channel.counters))
     }
 

@@ -4,7 +4,7 @@ use laxity_units::{Bytes, Span};
 
 use crate::costs::LinkCosts;
 pub use crate::discipline::Order;
-use crate::discipline::{EarlyPolicy, Server};
+use crate::discipline::{EarlyPolicy, ServerParameters};
 use crate::names::{CoreId, LinkId};
 use crate::paradigm::LinkParadigm;
 use crate::tag::{Class, LEVELS};
@@ -68,8 +68,8 @@ pub struct LinkConfig {
 
 impl LinkConfig {
     /// The properties of the link that a discipline may use.
-    pub fn server(&self) -> Server {
-        Server { early: self.early, speed: self.speed, frame: self.frame, selection: None }
+    pub fn server(&self) -> ServerParameters {
+        ServerParameters { early: self.early, speed: self.speed, frame: self.frame, selection: None }
     }
 }
 

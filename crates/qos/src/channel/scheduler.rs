@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use laxity_units::{Bytes, Time};
 
-use super::cores::{Ready, Taken};
+use super::cores::{Ready, TakenPacket};
 use super::handler::{Doing, Running};
 use super::lane::Incoming;
 use super::message::{Delivery, Message};
@@ -17,7 +17,7 @@ use super::policy::{Block, PacketOverflow, Processing, Role};
 use super::slots::Slots;
 use super::step::{Dropped, Finished, Step, Thread, Work};
 use super::subsystem::Subsystem;
-use crate::discipline::Request;
+use crate::discipline::ItemRequest;
 use crate::names::CoreId;
 use crate::packet::Carried;
 use crate::paradigm::LinkParadigm;
@@ -34,12 +34,12 @@ impl Subsystem {
                 let link = self.lanes[handler.lane].terms.link;
                 match self.links.take_from(core, link, now) {
                     // The handler calls again when it has the lock.
-                    Taken::Held => return Step::Spin { thread: Some(thread) },
-                    Taken::Packet(packet) => {
+                    TakenPacket::Held => return Step::Spin { thread: Some(thread) },
+                    TakenPacket::Packet(packet) => {
                         running.doing = Doing::Between;
                         return Step::Transmit { thread, packet, new_thread: false };
                     }
-                    Taken::Nothing => running.doing = Doing::Between,
+                    TakenPacket::Nothing => running.doing = Doing::Between,
                 }
             }
             if self.continues(core) {
@@ -72,10 +72,10 @@ impl Subsystem {
             LinkParadigm::O1 | LinkParadigm::Adapter => None,
             // O2 has one thread, so the lock is free for it.
             LinkParadigm::O2 if core == self.config.link.core => match self.links.take(core, now) {
-                Taken::Packet(packet) => {
+                TakenPacket::Packet(packet) => {
                     Some(Step::Transmit { thread: Thread::LinkScheduler, packet, new_thread: false })
                 }
-                Taken::Nothing | Taken::Held => None,
+                TakenPacket::Nothing | TakenPacket::Held => None,
             },
             LinkParadigm::O2 => None,
             LinkParadigm::O3 => {
@@ -83,7 +83,7 @@ impl Subsystem {
                     // A handler's call may have taken the packet meanwhile; then the thread just
                     // ends.
                     match self.links.take_from(core, link, now) {
-                        Taken::Packet(packet) => {
+                        TakenPacket::Packet(packet) => {
                             let thread = self.new_link_thread();
                             // A completion frees one place, so one thread for each is enough. But
                             // several packets may have become current at once while several places
@@ -93,10 +93,10 @@ impl Subsystem {
                             }
                             return Some(Step::Transmit { thread, packet, new_thread: true });
                         }
-                        Taken::Nothing => {
+                        TakenPacket::Nothing => {
                             self.new_link_thread();
                         }
-                        Taken::Held => {
+                        TakenPacket::Held => {
                             self.cores[core].link_threads.push_front(link);
                             return Some(Step::Spin { thread: None });
                         }
@@ -305,7 +305,7 @@ impl Subsystem {
                 running.budget = Some(0);
             }
             self.channels[channel].counters.created += 1;
-            link.enqueue(now, &Request::of(&packet), packets.put(&packet));
+            link.enqueue(now, &ItemRequest::of(&packet), packets.put(&packet));
         }
         if self.handlers[index].message.as_ref().is_some_and(Message::done) {
             self.end_message(core, index);
@@ -350,7 +350,7 @@ impl Subsystem {
             let link = &mut self.links[self.lanes[lane].terms.link];
             packet.join(link.usual_wait());
             self.channels[channel].counters.created += 1;
-            link.enqueue(now, &Request::of(packet), incoming.slot);
+            link.enqueue(now, &ItemRequest::of(packet), incoming.slot);
             return None;
         }
         let packet = packets.free(incoming.slot);
@@ -449,13 +449,18 @@ impl Subsystem {
     /// A handler's request for the CPU: where the CPU is shared by rates, a block counts as the
     /// bytes of its first packet.
     #[inline]
-    fn request(&self, index: usize) -> Request {
+    fn request(&self, index: usize) -> ItemRequest {
         let handler = &self.handlers[index];
         let lane = &self.lanes[handler.lane];
         let received = || lane.packets.front().map_or(Bytes::ZERO, |packet| packet.size);
         let size = handler.message.as_ref().map_or_else(received, Message::next_size);
         let tag = self.tag(index);
-        Request { flow: lane.channel, size, tag, carried: Carried { due: tag.deadline, ..Carried::NOTHING } }
+        ItemRequest {
+            flow: lane.channel,
+            size,
+            tag,
+            carried: Carried { due: tag.deadline, ..Carried::NOTHING },
+        }
     }
 
     /// The tag that ranks a handler: its message's, or its first packet's.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use laxity_units::Time;
 
 use super::applications::Applications;
-use super::cores::{Cores, Taken};
-use super::counters::Counters;
+use super::cores::{Cores, TakenPacket};
+use super::counters::ChannelCounters;
 use super::handler::Handler;
 use super::lane::{Incoming, Lane};
 use super::link::Links;
@@ -38,7 +38,7 @@ pub(super) struct Channel {
     /// Messages of which the adapter lost a packet and has not returned the last: the loss is
     /// counted once a message.
     broken: BTreeSet<u64>,
-    pub(super) counters: Counters,
+    pub(super) counters: ChannelCounters,
 }
 
 /// The communication subsystem of one host.
@@ -147,7 +147,7 @@ impl Subsystem {
             excess,
             sent: 0,
             broken: BTreeSet::new(),
-            counters: Counters::default(),
+            counters: ChannelCounters::default(),
         };
         self.channels.insert(id, channel);
         Ok(())
@@ -422,12 +422,12 @@ impl Subsystem {
 
     /// The packet to transmit, in interrupt context of `core` after a completion or wake-up.
     ///
-    /// [`Taken::Nothing`] unless the paradigm schedules links there (O1) or the adapter schedules
+    /// [`TakenPacket::Nothing`] unless the paradigm schedules links there (O1) or the adapter schedules
     /// them itself. The driver charges `C_l`, or the cost of handing over, and hands the packet to
     /// the adapter of its link; with several links it then calls again.
     #[inline]
-    pub fn interrupt_transmit(&mut self, core: CoreId, now: Time) -> Taken<Slot> {
+    pub fn interrupt_transmit(&mut self, core: CoreId, now: Time) -> TakenPacket<Slot> {
         let here = matches!(self.config.link.paradigm, LinkParadigm::O1 | LinkParadigm::Adapter);
-        if here { self.links.take(core, now) } else { Taken::Nothing }
+        if here { self.links.take(core, now) } else { TakenPacket::Nothing }
     }
 }

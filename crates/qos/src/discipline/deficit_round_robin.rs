@@ -38,7 +38,7 @@ use super::keyed::evict;
 use super::sharing::{Latency, Share, Sharing};
 use super::stamped::{RATED, rank};
 use super::virtual_time::Virtual;
-use super::{Class, Rank, Request, Tag};
+use super::{Class, ItemRequest, Rank, Tag};
 use crate::by_channel::ByChannel;
 
 /// Flows that take turns, and behind them the items without a rate.
@@ -82,8 +82,8 @@ impl<T> Default for DeficitRoundRobin<T> {
 }
 
 impl<T> DeficitRoundRobin<T> {
-    pub(super) fn enqueue(&mut self, _now: Time, request: &Request, item: T) {
-        let Request { flow, size, tag, .. } = *request;
+    pub(super) fn enqueue(&mut self, _now: Time, request: &ItemRequest, item: T) {
+        let ItemRequest { flow, size, tag, .. } = *request;
         if tag.tick.is_none() {
             self.without.push_back((tag, item));
             return;

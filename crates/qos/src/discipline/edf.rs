@@ -8,7 +8,7 @@
 use laxity_units::Time;
 
 use super::keyed::Keyed;
-use super::{Rank, Request, Tag};
+use super::{ItemRequest, Rank, Tag};
 
 /// A queue served by deadline, equal deadlines in order of arrival.
 #[derive(Debug, Clone)]
@@ -23,7 +23,7 @@ impl<T> Default for Edf<T> {
 }
 
 impl<T> Edf<T> {
-    pub(super) fn enqueue(&mut self, _now: Time, request: &Request, item: T) {
+    pub(super) fn enqueue(&mut self, _now: Time, request: &ItemRequest, item: T) {
         let tag = request.tag;
         self.queue.push(tag.deadline, tag, item);
     }

@@ -121,7 +121,7 @@ fn fluid(case: &Case) -> Vec<f64> {
     let mut done = vec![f64::INFINITY; case.arrivals.len()];
     let mut waiting: Vec<Vec<(usize, f64)>> = vec![Vec::new(); case.sharing.flows.len()];
     let share = |item: usize| {
-        let Request { size, tag, .. } = case.arrivals[item].1;
+        let ItemRequest { size, tag, .. } = case.arrivals[item].1;
         let size_in = |span: f64| span * size.get() as f64 / tag.tick.size().get() as f64;
         case.sharing.speed.transmit(size).as_ps() as f64 / size_in(tag.tick.interval().as_ps() as f64)
     };
@@ -157,7 +157,7 @@ fn fluid(case: &Case) -> Vec<f64> {
 /// A byte takes a nanosecond; returns the flows in the order of transmission.
 fn flows(order: Order, arrivals: &Arrivals) -> Vec<usize> {
     let speed = LinkCosts::new(Span::ZERO, Span::from_ns(1));
-    let server = Server { speed, ..Server::with(EarlyPolicy::CONSERVE) };
+    let server = ServerParameters { speed, ..ServerParameters::with(EarlyPolicy::CONSERVE) };
     send(order, &server, arrivals, true).iter().map(|sent| sent.flow).collect()
 }
 
@@ -320,7 +320,7 @@ fn the_clock_of_start_tags_is_what_is_in_service() {
 fn the_clock_of_start_tags_goes_on_when_only_what_has_no_rate_is_served() {
     let at = |ns| Time::ZERO + Span::from_ns(ns);
     let tag = Tag::best_effort(Time::ZERO);
-    let without = Request { flow: ChannelId(7), size: Bytes::new(20), tag, carried: Carried::NOTHING };
+    let without = ItemRequest { flow: ChannelId(7), size: Bytes::new(20), tag, carried: Carried::NOTHING };
     let mut arrivals = vec![(at(0), item(0, 1, one_in(10), at(0))), (at(0), without)];
     arrivals.extend((0..3).map(|_| (at(10), item(1, 1, one_in(4), at(10)))));
     arrivals.push((at(10), item(0, 1, one_in(10), at(10))));
@@ -332,10 +332,10 @@ fn the_clock_of_start_tags_goes_on_when_only_what_has_no_rate_is_served() {
 fn what_has_no_rate_is_last() {
     let carried = Carried::NOTHING;
     let best_effort =
-        Request { flow: ChannelId(7), size: Bytes::new(1), tag: Tag::best_effort(Time::ZERO), carried };
+        ItemRequest { flow: ChannelId(7), size: Bytes::new(1), tag: Tag::best_effort(Time::ZERO), carried };
     let arrivals = vec![
         (Time::ZERO, best_effort),
-        (Time::ZERO, Request { flow: ChannelId(8), ..best_effort }),
+        (Time::ZERO, ItemRequest { flow: ChannelId(8), ..best_effort }),
         (Time::ZERO, item(0, 1, one_in(100), Time::ZERO)),
     ];
     for order in SHARED {

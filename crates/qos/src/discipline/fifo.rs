@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use laxity_units::Time;
 
 use super::keyed::{evict, latest, remove_latest};
-use super::{Rank, Request, Tag};
+use super::{ItemRequest, Rank, Tag};
 
 /// A queue served in order of arrival.
 #[derive(Debug, Clone)]
@@ -23,7 +23,7 @@ impl<T> Default for Fifo<T> {
 }
 
 impl<T> Fifo<T> {
-    pub(super) fn enqueue(&mut self, _now: Time, request: &Request, item: T) {
+    pub(super) fn enqueue(&mut self, _now: Time, request: &ItemRequest, item: T) {
         let tag = request.tag;
         self.queue.push_back((tag, item));
     }

@@ -30,7 +30,7 @@ use laxity_units::{Span, Time};
 
 use super::keyed::{Keyed, evict};
 use super::sharing::Sharing;
-use super::{Class, Rank, Request, Tag};
+use super::{Class, ItemRequest, Rank, Tag};
 
 /// A queue by expected arrival, equal ones by arrival, followed by best effort.
 #[derive(Debug, Clone)]
@@ -52,7 +52,7 @@ impl<T> Default for FifoPlus<T> {
 }
 
 impl<T> FifoPlus<T> {
-    pub(super) fn enqueue(&mut self, now: Time, request: &Request, item: T) {
+    pub(super) fn enqueue(&mut self, now: Time, request: &ItemRequest, item: T) {
         match request.tag.class {
             Class::RealTime => {
                 let expected = i128::from(now.as_ps()) - i128::from(request.carried.excess);

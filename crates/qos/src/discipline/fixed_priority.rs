@@ -11,7 +11,7 @@ use laxity_units::Time;
 
 use super::early::EarlyQueue;
 use super::keyed::{evict, latest, remove_latest};
-use super::{Class, EarlyPolicy, LEVELS, Rank, Request, Tag};
+use super::{Class, EarlyPolicy, ItemRequest, LEVELS, Rank, Tag};
 
 /// A queue served by level, current items before early ones.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ impl<T> FixedPriority<T> {
         }
     }
 
-    pub(super) fn enqueue(&mut self, _now: Time, request: &Request, item: T) {
+    pub(super) fn enqueue(&mut self, _now: Time, request: &ItemRequest, item: T) {
         let tag = request.tag;
         if tag.class == Class::RealTime {
             self.early.push(tag, item);

@@ -10,13 +10,13 @@ use laxity_units::Time;
 
 use super::keyed::{Keyed, evict};
 use super::stamped::{RATED, rank};
-use super::{Rank, Request, Tag};
+use super::{ItemRequest, Rank, Tag};
 
 /// A policy that holds items.
 pub trait Holds {
     /// Release time of an item with a rate that arrives `now`, and the item's level after release;
     /// level 0 is first.
-    fn hold(&mut self, now: Time, request: &Request) -> (Time, u8);
+    fn hold(&mut self, now: Time, request: &ItemRequest) -> (Time, u8);
 }
 
 /// A queue that holds items by `H` and serves released ones by level, within a level in order of
@@ -42,7 +42,7 @@ impl<H: Holds, T> Held<H, T> {
         Self { by, held: Keyed::new(), levels: Vec::new(), without: VecDeque::new() }
     }
 
-    pub(super) fn enqueue(&mut self, now: Time, request: &Request, item: T) {
+    pub(super) fn enqueue(&mut self, now: Time, request: &ItemRequest, item: T) {
         let tag = request.tag;
         if tag.tick.is_none() {
             self.without.push_back((tag, item));

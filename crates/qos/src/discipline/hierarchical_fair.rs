@@ -46,7 +46,7 @@ use super::keyed::evict;
 use super::sharing::{Costly, Latency, Sharing};
 use super::stamped::{RATED, rank};
 use super::virtual_time::Virtual;
-use super::{Class, Rank, Request, Tag};
+use super::{Class, ItemRequest, Rank, Tag};
 use crate::by_channel::ByChannel;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -137,8 +137,8 @@ impl<T> HierarchicalFair<T> {
         self.groups = groups.clone();
     }
 
-    pub(super) fn enqueue(&mut self, _now: Time, request: &Request, item: T) {
-        let Request { flow: channel, size, tag, .. } = *request;
+    pub(super) fn enqueue(&mut self, _now: Time, request: &ItemRequest, item: T) {
+        let ItemRequest { flow: channel, size, tag, .. } = *request;
         if tag.tick.is_none() {
             self.without.push_back((tag, item));
             return;

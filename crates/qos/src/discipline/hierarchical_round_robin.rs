@@ -49,7 +49,7 @@ use super::keyed::evict;
 use super::sharing::{Latency, Sharing};
 use super::stamped::{RATED, rank};
 use super::virtual_time::Virtual;
-use super::{Class, Rank, Request, Server, Tag};
+use super::{Class, ItemRequest, Rank, ServerParameters, Tag};
 use crate::by_channel::ByChannel;
 
 /// Rounds of each length, followed by the items without a rate.
@@ -106,14 +106,14 @@ impl<T> Flow<T> {
 
 impl<T> HierarchicalRoundRobin<T> {
     /// An empty queue in front of `server`, which has the shortest frame.
-    pub fn of(server: &Server) -> Self {
+    pub fn of(server: &ServerParameters) -> Self {
         let frames = Frames::of(server.frame);
         let (flows, without) = (ByChannel::default(), VecDeque::new());
         Self { frames, flows, levels: Vec::new(), waiting: 0, without }
     }
 
-    pub(super) fn enqueue(&mut self, now: Time, request: &Request, item: T) {
-        let Request { flow, size, tag, .. } = *request;
+    pub(super) fn enqueue(&mut self, now: Time, request: &ItemRequest, item: T) {
+        let ItemRequest { flow, size, tag, .. } = *request;
         if tag.tick.is_none() {
             self.without.push_back((tag, item));
             return;

@@ -90,16 +90,17 @@ fn rate(interval: u64, size: u64) -> Vtick {
     Vtick::new(Span::from_us(interval), Bytes::new(size))
 }
 
-fn best_effort(at: u64, size: u64) -> (Time, Request) {
+fn best_effort(at: u64, size: u64) -> (Time, ItemRequest) {
     let tag = Tag::best_effort(us(at));
-    (us(at), Request { flow: ChannelId(9), size: Bytes::new(size), tag, carried: Carried::NOTHING })
+    (us(at), ItemRequest { flow: ChannelId(9), size: Bytes::new(size), tag, carried: Carried::NOTHING })
 }
 
 /// A byte takes a microsecond, and frames are of 10 us; returns flows and when each item began, in
 /// microseconds.
 fn begun(order: Order, mut arrivals: Arrivals) -> Vec<(usize, u64)> {
     let speed = LinkCosts::new(Span::ZERO, Span::from_us(1));
-    let server = Server { speed, frame: Span::from_us(10), ..Server::with(EarlyPolicy::CONSERVE) };
+    let server =
+        ServerParameters { speed, frame: Span::from_us(10), ..ServerParameters::with(EarlyPolicy::CONSERVE) };
     arrivals.sort_by_key(|(at, _)| *at);
     let sent = send(order, &server, &arrivals, !order.holds());
     sent.iter()
@@ -142,7 +143,8 @@ fn hierarchical_round_robin_by_hand() {
 fn what_does_not_fit_a_frame_is_kept_and_what_was_not_wanted_is_not() {
     let flow = |at| (us(at), item(0, 1, rate(4, 1), us(at)));
     let speed = LinkCosts::new(Span::ZERO, Span::from_us(1));
-    let server = Server { speed, frame: Span::from_us(10), ..Server::with(EarlyPolicy::HOLD) };
+    let server =
+        ServerParameters { speed, frame: Span::from_us(10), ..ServerParameters::with(EarlyPolicy::HOLD) };
     let mut queue = Order::HierarchicalRoundRobin.discipline(&server);
     let mut at = |now: u64, coming: u64| {
         (0..coming).for_each(|_| queue.enqueue(us(now), &flow(now).1, ()));
@@ -165,15 +167,15 @@ fn rate_controlled_by_hand() {
     assert_eq!(begun(Order::RateControlled, arrivals), expected);
 }
 
-fn carrying(flow: usize, carried: Carried) -> Request {
-    Request { carried, ..item(flow, 1, rate(10, 1), us(0)) }
+fn carrying(flow: usize, carried: Carried) -> ItemRequest {
+    ItemRequest { carried, ..item(flow, 1, rate(10, 1), us(0)) }
 }
 
 /// The item of 10 has waited 5 longer than usual so far, the item of 7 as long as usual, the item
 /// of 8 waited 4 less.
 #[test]
 fn who_had_bad_luck_is_taken_as_come_before() {
-    let mut queue = Order::FifoPlus.discipline(&Server::with(EarlyPolicy::HOLD));
+    let mut queue = Order::FifoPlus.discipline(&ServerParameters::with(EarlyPolicy::HOLD));
     for (flow, at, excess) in [(0, 7, 0), (1, 8, -4_000_000), (2, 10, 5_000_000)] {
         queue.enqueue(us(at), &carrying(flow, Carried { excess, ..Carried::NOTHING }), flow);
     }
@@ -191,7 +193,7 @@ fn who_had_bad_luck_is_taken_as_come_before() {
 #[test]
 fn least_time_for_each_link_is_first() {
     let first = |now| {
-        let mut queue = Order::HopLaxity.discipline(&Server::with(EarlyPolicy::HOLD));
+        let mut queue = Order::HopLaxity.discipline(&ServerParameters::with(EarlyPolicy::HOLD));
         for (flow, due, hops) in [(0, 30, 3), (1, 12, 1), (2, 40, 3)] {
             queue.enqueue(us(0), &carrying(flow, Carried { due: us(due), hops, ..Carried::NOTHING }), flow);
         }

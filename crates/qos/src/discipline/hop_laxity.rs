@@ -28,7 +28,7 @@ use std::collections::{BTreeMap, VecDeque};
 use laxity_units::Time;
 
 use super::keyed::{Keyed, evict};
-use super::{Class, Rank, Request, Tag};
+use super::{Class, ItemRequest, Rank, Tag};
 
 /// Queues by deadline, one for each number of links left, followed by best effort.
 #[derive(Debug, Clone)]
@@ -45,8 +45,8 @@ impl<T> Default for HopLaxity<T> {
 }
 
 impl<T> HopLaxity<T> {
-    pub(super) fn enqueue(&mut self, _now: Time, request: &Request, item: T) {
-        let Request { tag, carried, .. } = *request;
+    pub(super) fn enqueue(&mut self, _now: Time, request: &ItemRequest, item: T) {
+        let ItemRequest { tag, carried, .. } = *request;
         match tag.class {
             Class::RealTime => {
                 self.by_hops.entry(carried.hops.max(1)).or_insert_with(Keyed::new).push(

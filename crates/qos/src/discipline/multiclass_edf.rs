@@ -16,7 +16,7 @@ use laxity_units::Time;
 
 use super::early::EarlyQueue;
 use super::keyed::Keyed;
-use super::{Class, EarlyPolicy, Rank, Request, Tag};
+use super::{Class, EarlyPolicy, ItemRequest, Rank, Tag};
 
 /// The three queues.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ impl<T> MultiClassEdf<T> {
     }
 
     #[inline]
-    pub(super) fn enqueue(&mut self, _now: Time, request: &Request, item: T) {
+    pub(super) fn enqueue(&mut self, _now: Time, request: &ItemRequest, item: T) {
         let tag = request.tag;
         // An item that is current on arrival also passes through queue 3, and leaves it at the next
         // select: one entry, and no need for the time here.

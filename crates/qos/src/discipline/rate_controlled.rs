@@ -42,7 +42,7 @@
 
 use laxity_units::{Span, Time};
 
-use super::Request;
+use super::ItemRequest;
 use super::held::{Held, Holds};
 use super::sharing::{Latency, Sharing};
 use super::virtual_time::Virtual;
@@ -56,8 +56,8 @@ pub type RateControlled<T> = Held<Regulators, T>;
 pub struct Regulators(ByChannel<Virtual>);
 
 impl Holds for Regulators {
-    fn hold(&mut self, now: Time, request: &Request) -> (Time, u8) {
-        let Request { flow, size, tag, .. } = *request;
+    fn hold(&mut self, now: Time, request: &ItemRequest) -> (Time, u8) {
+        let ItemRequest { flow, size, tag, .. } = *request;
         let place = self.0.place(flow);
         let next = &mut self.0.all_mut()[place];
         let due = (*next).max(Virtual::at(now));

@@ -12,7 +12,7 @@ use crate::tag::Tag;
 
 /// An item's parameters for a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
+pub struct ItemRequest {
     /// The item's flow.
     pub flow: ChannelId,
     /// Its size.
@@ -23,7 +23,7 @@ pub struct Request {
     pub carried: Carried,
 }
 
-impl Request {
+impl ItemRequest {
     /// A packet's request to a link.
     #[inline]
     pub fn of(packet: &Packet) -> Self {
@@ -33,7 +33,7 @@ impl Request {
 
 /// Parameters of the server of a queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Server {
+pub struct ServerParameters {
     /// Treatment of early items.
     pub early: EarlyPolicy,
     /// Maximum service time of an item by size.
@@ -44,7 +44,7 @@ pub struct Server {
     pub selection: Option<Arc<Selection>>,
 }
 
-impl Server {
+impl ServerParameters {
     /// A server with default parameters but for the policy for early items.
     pub fn with(early: EarlyPolicy) -> Self {
         Self { early, speed: LinkCosts::default(), frame: Span::ZERO, selection: None }

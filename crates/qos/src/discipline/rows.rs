@@ -37,7 +37,7 @@ fn rounding(case: &Case) -> Span {
 /// The clock of each flow: begin and end of its items at its own rate.
 fn clocks(case: &Case) -> Vec<Option<(Time, Time)>> {
     let mut ends = vec![Time::ZERO; case.sharing.flows.len()];
-    let of = |(came, request): &(Time, Request)| {
+    let of = |(came, request): &(Time, ItemRequest)| {
         let end = ends.get_mut(request.flow.0 as usize)?;
         let begin = (*end).max(*came);
         *end = begin + request.tag.tick.of(request.size);

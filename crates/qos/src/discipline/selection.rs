@@ -20,7 +20,7 @@
 mod credit;
 mod gates;
 
-pub use gates::{Gates, Window};
+pub use gates::{GateList, Window};
 
 use laxity_units::{Bytes, Rate, Span, Time};
 
@@ -33,14 +33,14 @@ pub struct Selection {
     /// Classes with a credit-based shaper, each level once.
     pub shapers: Vec<Shaper>,
     /// The gates of the port; `None` if all classes are open.
-    pub gates: Option<Gates>,
+    pub gates: Option<GateList>,
     /// Classes with cyclic queueing, each level once.
-    pub cyclic: Vec<Cyclic>,
+    pub cyclic: Vec<CyclicClass>,
 }
 
 /// A class with cyclic queueing and forwarding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cyclic {
+pub struct CyclicClass {
     /// Priority level of the class.
     pub level: u8,
     /// Length of a cycle; not zero.
@@ -74,8 +74,8 @@ pub(super) struct Head {
 pub(super) struct Selecting {
     speed: LinkCosts,
     credits: Vec<Credit>,
-    gates: Option<Gates>,
-    cyclic: Vec<Cyclic>,
+    gates: Option<GateList>,
+    cyclic: Vec<CyclicClass>,
     /// The class of the last frame, and the end of that frame.
     sending: (u8, Time),
     /// Instant up to which credits are known.
@@ -153,7 +153,7 @@ impl Selecting {
 mod tests {
     use std::sync::Arc;
 
-    use super::super::{EarlyPolicy, Order, Request, Server, Tag};
+    use super::super::{EarlyPolicy, ItemRequest, Order, ServerParameters, Tag};
     use super::*;
     use crate::names::ChannelId;
     use crate::packet::Carried;
@@ -169,8 +169,11 @@ mod tests {
     /// when each begins.
     fn begins(selection: Selection, frames: &[(u8, u64)]) -> Vec<(u64, u8)> {
         let speed = LinkCosts::new(Span::ZERO, Span::from_ns(80));
-        let server =
-            Server { speed, selection: Some(Arc::new(selection)), ..Server::with(EarlyPolicy::HOLD) };
+        let server = ServerParameters {
+            speed,
+            selection: Some(Arc::new(selection)),
+            ..ServerParameters::with(EarlyPolicy::HOLD)
+        };
         let mut queue = Order::StrictPriority.discipline(&server);
         let mut arrivals = frames.to_vec();
         arrivals.sort_by_key(|frame| frame.1);
@@ -180,7 +183,7 @@ mod tests {
             while let Some((level, _)) = arrivals.next_if(|frame| at(frame.1) <= now) {
                 let tag = Tag::real_time(now, US(9), Vtick::NONE, level);
                 let size = Bytes::new(125);
-                let request = Request { flow: ChannelId(0), size, tag, carried: Carried::NOTHING };
+                let request = ItemRequest { flow: ChannelId(0), size, tag, carried: Carried::NOTHING };
                 queue.enqueue(now, &request, level);
             }
             if free <= now
@@ -216,7 +219,7 @@ mod tests {
     #[test]
     fn a_lower_class_sends_while_a_gate_is_closed() {
         let window = |us, open| Window { length: US(us), open };
-        let gates = Gates::new(US(0), vec![window(25, 1), window(75, 2)]);
+        let gates = GateList::new(US(0), vec![window(25, 1), window(75, 2)]);
         let gated = Selection { gates: Some(gates), ..Selection::NONE };
         let found = begins(gated, &[(0, 0), (0, 0), (0, 0), (1, 0), (2, 0)]);
         assert_eq!(found, [(0, 0), (10, 0), (25, 1), (100, 0)], "level 2 is never open");
@@ -224,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_cyclic_class_sends_in_the_next_cycle() {
-        let cyclic = vec![Cyclic { level: 0, cycle: US(50) }];
+        let cyclic = vec![CyclicClass { level: 0, cycle: US(50) }];
         let found = begins(Selection { cyclic, ..Selection::NONE }, &[(0, 0), (0, 49), (0, 50), (1, 45)]);
         assert_eq!(found, [(45, 1), (55, 0), (65, 0), (100, 0)]);
     }

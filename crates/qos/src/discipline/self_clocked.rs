@@ -39,7 +39,7 @@
 use laxity_units::Time;
 
 use super::sharing::{Latency, Sharing};
-use super::stamped::{Item, Stamp, Stamped, Stamps};
+use super::stamped::{Item, ServiceStamp, Stamped, Stamps};
 use super::virtual_time::Virtual;
 use crate::by_channel::ByChannel;
 use crate::names::ChannelId;
@@ -56,15 +56,15 @@ pub struct FinishTags {
 
 impl Stamps for FinishTags {
     #[inline]
-    fn stamp(&mut self, _now: Time, flow: ChannelId, item: Item) -> Stamp {
+    fn stamp(&mut self, _now: Time, flow: ChannelId, item: Item) -> ServiceStamp {
         let place = self.flows.place(flow);
         let last = &mut self.flows.all_mut()[place];
         *last = (*last).max(self.now) + item.tick;
-        Stamp(*last)
+        ServiceStamp(*last)
     }
 
     #[inline]
-    fn begun(&mut self, stamp: Stamp) {
+    fn begun(&mut self, stamp: ServiceStamp) {
         self.now = stamp.0;
     }
 }

@@ -5,7 +5,9 @@ use laxity_units::{Bytes, Span, Time};
 use proptest::prelude::*;
 
 use super::sharing::Costly;
-use super::{EarlyPolicy, Group, Groups, Messages, Order, Request, Server, Share, Sharing, Tag};
+use super::{
+    EarlyPolicy, Group, Groups, ItemRequest, Messages, Order, ServerParameters, Share, Sharing, Tag,
+};
 use crate::costs::LinkCosts;
 use crate::fragment::Cut;
 use crate::names::ChannelId;
@@ -24,11 +26,16 @@ pub(super) struct Sent {
 }
 
 /// Arrivals: time and request.
-pub(super) type Arrivals = Vec<(Time, Request)>;
+pub(super) type Arrivals = Vec<(Time, ItemRequest)>;
 
 /// Sends all `arrivals`, which are in order, of flows in no groups. Panics if a work-conserving
 /// link idles while an item waits.
-pub(super) fn send(order: Order, server: &Server, arrivals: &Arrivals, conserving: bool) -> Vec<Sent> {
+pub(super) fn send(
+    order: Order,
+    server: &ServerParameters,
+    arrivals: &Arrivals,
+    conserving: bool,
+) -> Vec<Sent> {
     send_in(&Groups::default(), order, server, arrivals, conserving)
 }
 
@@ -36,7 +43,7 @@ pub(super) fn send(order: Order, server: &Server, arrivals: &Arrivals, conservin
 pub(super) fn send_in(
     groups: &Groups,
     order: Order,
-    server: &Server,
+    server: &ServerParameters,
     arrivals: &Arrivals,
     conserving: bool,
 ) -> Vec<Sent> {
@@ -72,9 +79,9 @@ pub(super) fn send_in(
     sent
 }
 
-pub(super) fn item(flow: usize, size: u64, tick: Vtick, at: Time) -> Request {
+pub(super) fn item(flow: usize, size: u64, tick: Vtick, at: Time) -> ItemRequest {
     let tag = Tag::real_time(at, Span::from_ms(1), tick, flow.min(30) as u8);
-    Request { flow: ChannelId(flow as u32), size: Bytes::new(size), tag, carried: Carried::NOTHING }
+    ItemRequest { flow: ChannelId(flow as u32), size: Bytes::new(size), tag, carried: Carried::NOTHING }
 }
 
 #[derive(Debug, Clone)]
@@ -249,8 +256,10 @@ pub(super) fn cases() -> impl Strategy<Value = Case> {
             for (at, size) in &others {
                 let at = Time::ZERO + Span::from_ns(*at);
                 let (flow, tag) = (ChannelId(100), Tag::best_effort(at));
-                arrivals
-                    .push((at, Request { flow, size: Bytes::new(*size), tag, carried: Carried::NOTHING }));
+                arrivals.push((
+                    at,
+                    ItemRequest { flow, size: Bytes::new(*size), tag, carried: Carried::NOTHING },
+                ));
             }
             arrivals.sort_by_key(|(at, _)| *at);
             let without = Bytes::new(others.iter().map(|(_, size)| *size).max().unwrap_or(0));
@@ -263,6 +272,10 @@ pub(super) fn cases() -> impl Strategy<Value = Case> {
     )
 }
 
-pub(super) fn server(sharing: &Sharing) -> Server {
-    Server { speed: sharing.speed, frame: sharing.frame, ..Server::with(EarlyPolicy::CONSERVE) }
+pub(super) fn server(sharing: &Sharing) -> ServerParameters {
+    ServerParameters {
+        speed: sharing.speed,
+        frame: sharing.frame,
+        ..ServerParameters::with(EarlyPolicy::CONSERVE)
+    }
 }

@@ -10,16 +10,16 @@ use laxity_units::{Bytes, Time};
 
 use super::keyed::{Keyed, evict};
 use super::virtual_time::Virtual;
-use super::{Rank, Request, Tag};
+use super::{ItemRequest, Rank, Tag};
 use crate::names::ChannelId;
 
 /// The clock of the stamps.
 pub trait Stamps {
     /// The stamp of an item of `flow` that arrives `now`.
-    fn stamp(&mut self, now: Time, flow: ChannelId, item: Item) -> Stamp;
+    fn stamp(&mut self, now: Time, flow: ChannelId, item: Item) -> ServiceStamp;
 
     /// An item with this stamp is begun.
-    fn begun(&mut self, _stamp: Stamp) {}
+    fn begun(&mut self, _stamp: ServiceStamp) {}
 
     /// The last item is done, and no item waits.
     fn idle(&mut self) {}
@@ -36,14 +36,14 @@ pub struct Item {
 
 /// The key by which an item is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Stamp(pub(super) Virtual);
+pub struct ServiceStamp(pub(super) Virtual);
 
 /// A queue served by the stamps of `S`, equal stamps in order of arrival; items without a rate are
 /// last.
 #[derive(Debug, Clone)]
 pub struct Stamped<S, T> {
     stamps: S,
-    queue: Keyed<T, Stamp>,
+    queue: Keyed<T, ServiceStamp>,
     without: VecDeque<(Tag, T)>,
 }
 
@@ -60,8 +60,8 @@ impl<S: Stamps, T> Stamped<S, T> {
     }
 
     #[inline]
-    pub(super) fn enqueue(&mut self, now: Time, request: &Request, item: T) {
-        let Request { flow, size, tag, .. } = *request;
+    pub(super) fn enqueue(&mut self, now: Time, request: &ItemRequest, item: T) {
+        let ItemRequest { flow, size, tag, .. } = *request;
         if tag.tick.is_none() {
             self.without.push_back((tag, item));
             return;
@@ -128,6 +128,6 @@ pub(super) fn rank(tag: &Tag) -> Rank {
 
 /// The whole picoseconds of a stamp.
 #[cfg(test)]
-pub(super) fn whole(stamp: Stamp) -> laxity_units::Span {
+pub(super) fn whole(stamp: ServiceStamp) -> laxity_units::Span {
     laxity_units::Span::from_ps(u64::try_from(stamp.0.raw() >> 32).expect("it is short"))
 }

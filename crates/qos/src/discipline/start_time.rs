@@ -28,7 +28,7 @@
 use laxity_units::Time;
 
 use super::sharing::{Latency, Sharing};
-use super::stamped::{Item, Stamp, Stamped, Stamps};
+use super::stamped::{Item, ServiceStamp, Stamped, Stamps};
 use super::virtual_time::Virtual;
 use crate::by_channel::ByChannel;
 use crate::names::ChannelId;
@@ -46,17 +46,17 @@ pub struct StartTags {
 
 impl Stamps for StartTags {
     #[inline]
-    fn stamp(&mut self, _now: Time, flow: ChannelId, item: Item) -> Stamp {
+    fn stamp(&mut self, _now: Time, flow: ChannelId, item: Item) -> ServiceStamp {
         let place = self.flows.place(flow);
         let finish = &mut self.flows.all_mut()[place];
         let start = (*finish).max(self.now);
         *finish = start + item.tick;
         self.latest = self.latest.max(*finish);
-        Stamp(start)
+        ServiceStamp(start)
     }
 
     #[inline]
-    fn begun(&mut self, stamp: Stamp) {
+    fn begun(&mut self, stamp: ServiceStamp) {
         self.now = stamp.0;
     }
 

@@ -45,20 +45,20 @@ use laxity_units::{Span, Time};
 use super::frames::Frames;
 use super::held::{Held, Holds};
 use super::sharing::Sharing;
-use super::{Request, Server};
+use super::{ItemRequest, ServerParameters};
 
 /// Items until the ends of their frames, and a queue of released items for each length.
 pub type StopAndGo<T> = Held<Frames, T>;
 
 impl<T> StopAndGo<T> {
     /// An empty queue in front of `server`, which has the shortest frame.
-    pub fn of(server: &Server) -> Self {
+    pub fn of(server: &ServerParameters) -> Self {
         Self::by(Frames::of(server.frame))
     }
 }
 
 impl Holds for Frames {
-    fn hold(&mut self, now: Time, request: &Request) -> (Time, u8) {
+    fn hold(&mut self, now: Time, request: &ItemRequest) -> (Time, u8) {
         let level = self.within(request.tag.tick.interval());
         (self.end(level, now), level)
     }

@@ -12,7 +12,7 @@ use laxity_units::{Bytes, Time};
 
 use super::keyed::evict;
 use super::selection::{Head, Selecting};
-use super::{LEVELS, Rank, Request, Server, Tag};
+use super::{ItemRequest, LEVELS, Rank, ServerParameters, Tag};
 
 /// An item with what a [`Selection`](super::Selection) has to know of it.
 #[derive(Debug, Clone)]
@@ -39,13 +39,13 @@ pub struct StrictPriority<T> {
 
 impl<T> StrictPriority<T> {
     /// An empty queue in front of `server`.
-    pub fn of(server: &Server) -> Self {
+    pub fn of(server: &ServerParameters) -> Self {
         let levels = (0..LEVELS).map(|_| VecDeque::new()).collect();
         let selecting = |selection| Box::new(Selecting::new(selection, server.speed));
         Self { levels, waiting: 0, selecting: server.selection.as_deref().map(selecting) }
     }
 
-    pub(super) fn enqueue(&mut self, now: Time, request: &Request, item: T) {
+    pub(super) fn enqueue(&mut self, now: Time, request: &ItemRequest, item: T) {
         let tag = request.tag;
         self.advance(now);
         let waiting = Waiting { arrived: now, size: request.size, item };
@@ -125,7 +125,7 @@ impl<T> StrictPriority<T> {
 mod tests {
     use laxity_units::{Bytes, Span};
 
-    use super::super::{EarlyPolicy, Order, Server};
+    use super::super::{EarlyPolicy, Order, ServerParameters};
     use super::*;
     use crate::names::ChannelId;
     use crate::packet::Carried;
@@ -136,10 +136,11 @@ mod tests {
     fn levels_alone_decide() {
         let at = |us| Time::ZERO + Span::from_us(us);
         let of = |level, logical| Tag::real_time(at(logical), Span::from_us(9), Vtick::NONE, level);
-        let mut queue = Order::StrictPriority.discipline(&Server::with(EarlyPolicy::HOLD));
+        let mut queue = Order::StrictPriority.discipline(&ServerParameters::with(EarlyPolicy::HOLD));
         let tags = [Tag::best_effort(at(0)), of(2, 0), of(1, 500), of(2, 700), of(1, 0)];
         for (n, tag) in tags.into_iter().enumerate() {
-            let request = Request { flow: ChannelId(0), size: Bytes::new(1), tag, carried: Carried::NOTHING };
+            let request =
+                ItemRequest { flow: ChannelId(0), size: Bytes::new(1), tag, carried: Carried::NOTHING };
             queue.enqueue(at(1), &request, n);
         }
         let mut order = Vec::new();

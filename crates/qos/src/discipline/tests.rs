@@ -32,9 +32,9 @@ fn best_effort() -> Tag {
 }
 
 /// A microsecond for each byte.
-fn server(early: EarlyPolicy) -> Server {
+fn server(early: EarlyPolicy) -> ServerParameters {
     let (speed, frame) = (LinkCosts::new(Span::ZERO, Span::from_us(1)), Span::from_ms(4));
-    Server { early, speed, frame, selection: None }
+    ServerParameters { early, speed, frame, selection: None }
 }
 
 fn all(policy: EarlyPolicy) -> impl Iterator<Item = Discipline<u32>> {
@@ -58,8 +58,8 @@ fn in_time(mut queue: Discipline<u32>, mut now: Time) -> Vec<u32> {
 }
 
 /// A byte of flow 0, for tests with a single flow.
-fn one(tag: Tag) -> Request {
-    Request { flow: ChannelId(0), size: Bytes::new(1), tag, carried: Carried::NOTHING }
+fn one(tag: Tag) -> ItemRequest {
+    ItemRequest { flow: ChannelId(0), size: Bytes::new(1), tag, carried: Carried::NOTHING }
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn levels_before_arrival() {
 
 /// Requests of four flows, two of them guaranteed; some have a rate, and some exceed their
 /// contracts.
-fn requests() -> impl Strategy<Value = Vec<Request>> {
+fn requests() -> impl Strategy<Value = Vec<ItemRequest>> {
     let rate = (1u64..40).prop_map(|ms| Vtick::new(Span::from_ms(ms), Bytes::new(8)));
     let rate = prop_oneof![Just(Vtick::NONE), rate];
     let request = (any::<bool>(), 0u64..50, 0u64..50, 0u8..31, rate, 0u32..4, 1u64..64);
@@ -126,12 +126,12 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
             (_, false) => Tag { tick, ..best_effort() },
             (_, true) => best_effort(),
         };
-        Request { flow: ChannelId(flow), size: Bytes::new(size), tag, carried: Carried::NOTHING }
+        ItemRequest { flow: ChannelId(flow), size: Bytes::new(size), tag, carried: Carried::NOTHING }
     });
     prop::collection::vec(request, 0..60)
 }
 
-fn queued(mut queue: Discipline<u32>, requests: &[Request]) -> Discipline<u32> {
+fn queued(mut queue: Discipline<u32>, requests: &[ItemRequest]) -> Discipline<u32> {
     for (i, request) in requests.iter().enumerate() {
         queue.enqueue(at(0), request, i as u32);
     }

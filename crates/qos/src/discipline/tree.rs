@@ -126,7 +126,7 @@ fn groups() -> Groups {
 
 fn flows(arrivals: &Arrivals) -> Vec<usize> {
     let speed = LinkCosts::new(Span::ZERO, Span::from_ns(1));
-    let server = Server { speed, ..Server::with(EarlyPolicy::CONSERVE) };
+    let server = ServerParameters { speed, ..ServerParameters::with(EarlyPolicy::CONSERVE) };
     send_in(&groups(), Order::HierarchicalFair, &server, arrivals, true)
         .iter()
         .map(|sent| sent.flow)
@@ -182,8 +182,9 @@ fn a_group_of_which_nothing_waits_begins_anew_while_others_are_served() {
 #[test]
 fn who_is_put_out_was_never_there() {
     let tag = Tag::sharing(Time::ZERO, one_in(8));
-    let of = |flow| Request { flow: ChannelId(flow), size: Bytes::new(1), tag, carried: Carried::NOTHING };
-    let mut queue = Order::HierarchicalFair.discipline(&Server::with(EarlyPolicy::CONSERVE));
+    let of =
+        |flow| ItemRequest { flow: ChannelId(flow), size: Bytes::new(1), tag, carried: Carried::NOTHING };
+    let mut queue = Order::HierarchicalFair.discipline(&ServerParameters::with(EarlyPolicy::CONSERVE));
     queue.group(&groups());
     queue.enqueue(Time::ZERO, &item(3, 1, one_in(2), Time::ZERO), 3);
     queue.enqueue(Time::ZERO, &of(2), 2);

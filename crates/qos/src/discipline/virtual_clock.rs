@@ -35,7 +35,7 @@
 use laxity_units::Time;
 
 use super::sharing::{Latency, Sharing};
-use super::stamped::{Item, Stamp, Stamped, Stamps};
+use super::stamped::{Item, ServiceStamp, Stamped, Stamps};
 use super::virtual_time::Virtual;
 use crate::by_channel::ByChannel;
 use crate::names::ChannelId;
@@ -51,11 +51,11 @@ pub struct Clocks {
 
 impl Stamps for Clocks {
     #[inline]
-    fn stamp(&mut self, now: Time, flow: ChannelId, item: Item) -> Stamp {
+    fn stamp(&mut self, now: Time, flow: ChannelId, item: Item) -> ServiceStamp {
         let place = self.flows.place(flow);
         let clock = &mut self.flows.all_mut()[place];
         *clock = (*clock).max(Virtual::at(now)) + item.tick;
-        Stamp(*clock)
+        ServiceStamp(*clock)
     }
 }
 

@@ -41,9 +41,9 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use laxity_units::Time;
 
-use super::Server;
+use super::ServerParameters;
 use super::sharing::{Latency, Sharing};
-use super::stamped::{Item, Stamp, Stamped, Stamps};
+use super::stamped::{Item, ServiceStamp, Stamped, Stamps};
 use super::virtual_time::Virtual;
 use crate::by_channel::ByChannel;
 use crate::costs::LinkCosts;
@@ -54,7 +54,7 @@ pub type WeightedFair<T> = Stamped<Fluid, T>;
 
 impl<T> WeightedFair<T> {
     /// An empty queue in front of `server`; the fluid server has the same speed.
-    pub fn of(server: &Server) -> Self {
+    pub fn of(server: &ServerParameters) -> Self {
         Self::by(Fluid { speed: server.speed, ..Fluid::default() })
     }
 }
@@ -86,7 +86,7 @@ struct FluidFlow {
 }
 
 impl Stamps for Fluid {
-    fn stamp(&mut self, now: Time, flow: ChannelId, item: Item) -> Stamp {
+    fn stamp(&mut self, now: Time, flow: ChannelId, item: Item) -> ServiceStamp {
         self.follow(Virtual::at(now));
         let place = self.flows.place(flow);
         let share = self.share(item);
@@ -97,7 +97,7 @@ impl Stamps for Fluid {
             self.shares += share;
             self.served.push(Reverse((flow.finish, place)));
         }
-        Stamp(flow.finish)
+        ServiceStamp(flow.finish)
     }
 }
 

@@ -61,7 +61,7 @@ use super::keyed::evict;
 use super::sharing::{Latency, Sharing};
 use super::stamped::{RATED, rank};
 use super::virtual_time::Virtual;
-use super::{Class, Rank, Request, Tag};
+use super::{Class, ItemRequest, Rank, Tag};
 use crate::by_channel::ByChannel;
 
 /// A heap of flows by a tag of their first item, ties in order of arrival.
@@ -122,8 +122,8 @@ impl<T> Default for WorstCaseFair<T> {
 }
 
 impl<T> WorstCaseFair<T> {
-    pub(super) fn enqueue(&mut self, now: Time, request: &Request, item: T) {
-        let Request { flow, size, tag, .. } = *request;
+    pub(super) fn enqueue(&mut self, now: Time, request: &ItemRequest, item: T) {
+        let ItemRequest { flow, size, tag, .. } = *request;
         if tag.tick.is_none() {
             self.without.push_back((tag, item));
             return;

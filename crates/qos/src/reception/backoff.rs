@@ -12,7 +12,7 @@
 //! ```
 //!
 //! The thesis does not say whether a buffer counts as taken when it contains a packet or when a
-//! packet is announced ([`Taken`]). Its words are for the second, with a
+//! packet is announced ([`BufferTaken`]). Its words are for the second, with a
 //! routine that is left even then. The choice decides the shares of several interfaces.
 //!
 //! Whatever the offered load, an interface interrupts at least once a `maximum` and takes up to `Q`
@@ -54,12 +54,12 @@ pub struct Parameters {
     /// The host is overloaded with less than this share of its buffers free; from 0 to 1.
     pub threshold: f64,
     /// When a buffer counts as taken.
-    pub taken: Taken,
+    pub taken: BufferTaken,
 }
 
 /// When a receive buffer counts as taken, and how an overloaded host treats waiting commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken {
+pub enum BufferTaken {
     /// When it contains a packet for the program. The host leaves its routine as soon as too few
     /// buffers are free.
     Filled,
@@ -85,8 +85,8 @@ impl Backoff {
 
     fn free(&self, load: &Load) -> u32 {
         match self.parameters.taken {
-            Taken::Filled => load.free,
-            Taken::Promised | Taken::Announced => load.free.saturating_sub(load.promised),
+            BufferTaken::Filled => load.free,
+            BufferTaken::Promised | BufferTaken::Announced => load.free.saturating_sub(load.promised),
         }
     }
 
@@ -117,7 +117,7 @@ impl Operations for Backoff {
     }
 
     fn stays(&self, load: &Load) -> bool {
-        self.parameters.taken == Taken::Promised || !self.is_overloaded(load)
+        self.parameters.taken == BufferTaken::Promised || !self.is_overloaded(load)
     }
 
     fn left(&mut self, _now: Time, _batch: &Batch, load: &Load) -> Again {

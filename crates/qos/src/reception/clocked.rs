@@ -4,7 +4,7 @@
 //! of the last quota is void, and service begins again with the first class. A packet in service is
 //! resumed and finished first; it belongs to the quota under which it was begun. A hard timer ticks
 //! periodically. A soft timer ticks at states in which a poll is cheap, at random intervals that a
-//! hard timer limits. [`Sharing`](super::Sharing) divides the quota among classes.
+//! hard timer limits. [`Sharing`](super::BatchSharing) divides the quota among classes.
 
 use super::{Context, Operations};
 

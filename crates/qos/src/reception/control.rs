@@ -29,7 +29,7 @@ pub enum Polls {
 
 /// A command of the host to its adapter.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Command {
+pub enum ControlCommand {
     /// `MODE_POLL`.
     Poll(Polls),
     /// `MODE_INTR`.
@@ -69,14 +69,14 @@ impl Modes {
     }
 
     /// Sets the mode of `command`.
-    pub fn set(&mut self, command: Command) {
+    pub fn set(&mut self, command: ControlCommand) {
         match command {
-            Command::Poll(polls) => self.polls = Some(polls),
-            Command::Interrupt => self.polls = None,
-            Command::HostOn(explicit) => self.host = Some(explicit),
-            Command::HostOff => self.host = None,
-            Command::BackoffOn(backoff) => self.backoff = Some(backoff),
-            Command::BackoffOff => self.backoff = None,
+            ControlCommand::Poll(polls) => self.polls = Some(polls),
+            ControlCommand::Interrupt => self.polls = None,
+            ControlCommand::HostOn(explicit) => self.host = Some(explicit),
+            ControlCommand::HostOff => self.host = None,
+            ControlCommand::BackoffOn(backoff) => self.backoff = Some(backoff),
+            ControlCommand::BackoffOff => self.backoff = None,
         }
     }
 
@@ -103,13 +103,13 @@ mod tests {
         let timed = Timed { quota: 3 };
         let mut modes = Modes::of(&Policy::PerCommand(PerCommand::ROUTINE), None).unwrap();
         assert_eq!(modes, Modes::default());
-        modes.set(Command::Poll(Polls::Timed(timed, Span::from_ms(1))));
-        modes.set(Command::HostOn(explicit));
+        modes.set(ControlCommand::Poll(Polls::Timed(timed, Span::from_ms(1))));
+        modes.set(ControlCommand::HostOn(explicit));
         assert_eq!(modes.policy(), (Policy::Timed(timed), Some(Span::from_ms(1))));
-        modes.set(Command::Interrupt);
+        modes.set(ControlCommand::Interrupt);
         assert_eq!(modes.policy(), (Policy::Explicit(explicit), None));
-        modes.set(Command::HostOff);
-        modes.set(Command::BackoffOff);
+        modes.set(ControlCommand::HostOff);
+        modes.set(ControlCommand::BackoffOff);
         assert_eq!(modes.policy().0, Policy::PerCommand(PerCommand::ROUTINE));
     }
 

@@ -10,7 +10,7 @@ use crate::discipline::Class;
 
 /// The class from which a batch takes the next packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sharing {
+pub enum BatchSharing {
     /// One queue for all, in order of arrival.
     Common,
     /// Real time first, up to its part of the quota, then the rest up to theirs.
@@ -42,7 +42,7 @@ pub struct Waiting {
 
 /// Packets that a batch has taken so far, and the number of the batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Taken {
+pub struct BatchTaken {
     /// Real-time packets.
     pub real_time: u32,
     /// Packets of the rest.
@@ -51,23 +51,23 @@ pub struct Taken {
     pub batches: u64,
 }
 
-impl Sharing {
+impl BatchSharing {
     /// The class to take from next; `None` ends the batch. With a common queue the class is real
     /// time, under which all packets wait.
-    pub fn next(self, waiting: Waiting, taken: Taken) -> Option<Class> {
+    pub fn next(self, waiting: Waiting, taken: BatchTaken) -> Option<Class> {
         let (real_time, best_effort) = (waiting.real_time > 0, waiting.best_effort > 0);
         match self {
-            Sharing::Common | Sharing::Exhaustive if real_time => Some(Class::RealTime),
-            Sharing::Exhaustive if best_effort => Some(Class::BestEffort),
-            Sharing::Common | Sharing::Exhaustive => None,
-            Sharing::Weighted { real_time: most, .. } if real_time && taken.real_time < most => {
+            BatchSharing::Common | BatchSharing::Exhaustive if real_time => Some(Class::RealTime),
+            BatchSharing::Exhaustive if best_effort => Some(Class::BestEffort),
+            BatchSharing::Common | BatchSharing::Exhaustive => None,
+            BatchSharing::Weighted { real_time: most, .. } if real_time && taken.real_time < most => {
                 Some(Class::RealTime)
             }
-            Sharing::Weighted { best_effort: most, .. } if best_effort && taken.best_effort < most => {
+            BatchSharing::Weighted { best_effort: most, .. } if best_effort && taken.best_effort < most => {
                 Some(Class::BestEffort)
             }
-            Sharing::Weighted { .. } => None,
-            Sharing::Turns { real_time: first, best_effort: second } => {
+            BatchSharing::Weighted { .. } => None,
+            BatchSharing::Turns { real_time: first, best_effort: second } => {
                 let turn = taken.batches % u64::from(first + second);
                 let class = if turn < u64::from(first) { Class::RealTime } else { Class::BestEffort };
                 let any = if class == Class::RealTime { real_time } else { best_effort };
@@ -79,6 +79,6 @@ impl Sharing {
     /// Whether classes have queues of their own.
     #[inline]
     pub fn tells_classes_apart(self) -> bool {
-        self != Sharing::Common
+        self != BatchSharing::Common
     }
 }

@@ -222,9 +222,9 @@ fn moderation_climbs_while_interrupts_grow_fewer_and_stays_where_it_is_best() {
 
 #[test]
 fn a_weighted_poll_serves_real_time_first_and_no_more_than_its_part() {
-    use sharing::{Sharing, Taken, Waiting};
-    let take = |sharing: Sharing, mut waiting: Waiting, batches| {
-        let mut taken = Taken { batches, ..Taken::default() };
+    use sharing::{BatchSharing, BatchTaken, Waiting};
+    let take = |sharing: BatchSharing, mut waiting: Waiting, batches| {
+        let mut taken = BatchTaken { batches, ..BatchTaken::default() };
         let mut order = String::new();
         while let Some(class) = sharing.next(waiting, taken).filter(|_| order.len() < 8) {
             match class {
@@ -243,11 +243,11 @@ fn a_weighted_poll_serves_real_time_first_and_no_more_than_its_part() {
         order
     };
     let both = Waiting { real_time: 5, best_effort: 5 };
-    let weighted = Sharing::Weighted { real_time: 3, best_effort: 1 };
+    let weighted = BatchSharing::Weighted { real_time: 3, best_effort: 1 };
     assert_eq!(take(weighted, both, 0), "rrrb");
     assert_eq!(take(weighted, Waiting { real_time: 1, ..both }, 0), "rb", "what is unused is not handed on");
-    assert_eq!(take(Sharing::Exhaustive, both, 0), "rrrrrbbb");
-    let turns = Sharing::Turns { real_time: 2, best_effort: 1 };
+    assert_eq!(take(BatchSharing::Exhaustive, both, 0), "rrrrrbbb");
+    let turns = BatchSharing::Turns { real_time: 2, best_effort: 1 };
     assert_eq!([0, 1, 2, 3].map(|n| take(turns, both, n)), ["rrrrr", "rrrrr", "bbbbb", "rrrrr"]);
-    assert_eq!(take(Sharing::Common, Waiting { real_time: 2, best_effort: 0 }, 0), "rr");
+    assert_eq!(take(BatchSharing::Common, Waiting { real_time: 2, best_effort: 0 }, 0), "rr");
 }

@@ -33,15 +33,15 @@ pub(super) fn new(runs: &Array, vocabulary: &Vocabulary, answers: &Answers, mete
 }
 
 /// The budget of a script, polled while the script runs: why it has to end, if it has.
-pub type Budget = Box<dyn Fn() -> Option<String>>;
+pub type ScriptBudget = Box<dyn Fn() -> Option<String>>;
 
 /// The budget of the script that runs, if it has one.
 #[derive(Clone, Default)]
-pub(super) struct Meter(Rc<RefCell<Option<Budget>>>);
+pub(super) struct Meter(Rc<RefCell<Option<ScriptBudget>>>);
 
 impl Meter {
     /// From now on this is the budget.
-    pub(super) fn start(&self, budget: Option<Budget>) {
+    pub(super) fn start(&self, budget: Option<ScriptBudget>) {
         self.0.replace(budget);
     }
 

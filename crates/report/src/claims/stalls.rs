@@ -115,7 +115,8 @@ mod tests {
     use super::super::Judge;
     use super::*;
     use laxity_world::results::{
-        Axis, AxisPoint, Channel, Fitness, Frames, Provenance, RealTime, Results, Ruling, Summary, Verdict,
+        Axis, AxisPoint, Channel, Fitness, FrameResults, Provenance, RealTime, Results, Ruling, Summary,
+        Verdict,
     };
 
     /// A point in virtual time and one in real time, in which the platform stood still for 2 ms of
@@ -140,7 +141,7 @@ mod tests {
             drops: [("adapter".to_string(), 0)].into(),
             ..Channel::default()
         };
-        let frames = Frames { channel: "a".into(), p50: 1.0, p99: 2.0, ..Frames::default() };
+        let frames = FrameResults { channel: "a".into(), p50: 1.0, p99: 2.0, ..FrameResults::default() };
         let fitness =
             Fitness { longest_stop: 2e-3, slack: Some(1e-3), tightest: "a".into(), ..Fitness::default() };
         let real_time = RealTime { fitness, frames: vec![frames], ..RealTime::default() };

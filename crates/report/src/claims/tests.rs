@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use laxity_scenario::claim::Stalls;
 use laxity_world::results::{
-    Axis, AxisPoint, Channel, Computation, Origin, Provenance, Refused, Resource, Results, Ruling, Run,
-    Summary, Verdict,
+    Axis, AxisPoint, Channel, Computation, Origin, Provenance, RefusedChannel, ResourceResults, Results,
+    Ruling, Run, Summary, Verdict,
 };
 
 use super::{Claim, ClaimError, Judge};
@@ -70,7 +70,8 @@ fn run(point: Vec<usize>, load: f64) -> Run {
         drops: BTreeMap::from([("packet_queue".to_string(), u64::from(load > 3000.0) * 5)]),
         ..Channel::default()
     };
-    let cpu = Resource { name: "cpu".into(), utilisation: load / 4000.0, ..Resource::default() };
+    let cpu =
+        ResourceResults { name: "cpu".into(), utilisation: load / 4000.0, ..ResourceResults::default() };
     let figures = BTreeMap::from([("admitted".to_string(), 7.0), ("broken".to_string(), f64::NAN)]);
     Run {
         point,
@@ -364,7 +365,7 @@ fn a_script_ends_when_its_budget_does_and_the_others_are_judged() {
     // The clock advances by a second per call.
     let budget = || {
         let asked = std::cell::Cell::new(0);
-        let budget: super::Budget = Box::new(move || {
+        let budget: super::ScriptBudget = Box::new(move || {
             asked.set(asked.get() + 1);
             (asked.get() > 100).then(|| "it was ended after 2 s".to_string())
         });
@@ -451,7 +452,7 @@ fn a_channel_that_carried_nothing_has_missed_no_deadline_and_kept_none() {
     );
     assert_eq!(on(&results, "runs.any(|r| r.rt[0].dropped_packets == 0)"), Ruling::Holds);
 
-    let refused = Refused { reason: "too late by 3 ms".into(), ..Refused::default() };
+    let refused = RefusedChannel { reason: "too late by 3 ms".into(), ..RefusedChannel::default() };
     results.runs[1].channels[0].refused = Some(refused);
     results.runs[2].channels[0].no_bound = "nobody knows".into();
     for (script, why) in [

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-use super::Term;
+use super::GlossaryTerm;
 
 /// A kind of record, and how a script or a reader accesses it.
 pub(super) struct Record {
@@ -65,7 +65,7 @@ pub(super) const OF_FILES: &[Record] = &[
 ];
 
 /// The fields of `record`, in the order of the type.
-pub(super) fn of(record: &Record) -> Vec<Term> {
+pub(super) fn of(record: &Record) -> Vec<GlossaryTerm> {
     let root = if record.kind == "Verdict" { schema::<Verdict>() } else { schema::<Results>() };
     let schema = match record.kind {
         "Results" | "Verdict" => &root,
@@ -73,7 +73,7 @@ pub(super) fn of(record: &Record) -> Vec<Term> {
     };
     let properties = schema["properties"].as_object().into_iter().flatten();
     properties
-        .map(|(name, field)| Term {
+        .map(|(name, field)| GlossaryTerm {
             name: name.clone(),
             place: format!("{}: {}", record.title.to_lowercase(), record.access),
             shape: shape(name, field),

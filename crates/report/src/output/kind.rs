@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// The kind of a file, which decides how a file of ours is recognised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// The activity of CPU, adapter and link, in Perfetto's format.
     Trace,
     /// The activity of CPU, adapter and link, as JSON that Perfetto reads.
@@ -52,46 +52,48 @@ enum Place {
     Tail(u64),
 }
 
-impl Kind {
+impl FileKind {
     /// The kind in words, with its article.
     pub(crate) fn words(self) -> &'static str {
         match self {
-            Kind::Trace => "a trace in Perfetto's format",
-            Kind::JsonTrace => "a trace as JSON",
-            Kind::Capture => "a capture of packets",
-            Kind::Drawing => "a drawing",
-            Kind::Log => "a log of an emulation",
-            Kind::Profile => "a measured profile",
-            Kind::Reproduction => "a table of what was reproduced",
-            Kind::Report => "a report",
-            Kind::Results | Kind::Rows | Kind::Table => "the results of a run",
-            Kind::Cases => "the verdicts of a run",
-            Kind::Scene => "a scenario of an attack",
-            Kind::Attack => "the findings of attacks",
-            Kind::Stamp => "the stamp of a run",
-            Kind::Recipe => "a recipe for Linux",
+            FileKind::Trace => "a trace in Perfetto's format",
+            FileKind::JsonTrace => "a trace as JSON",
+            FileKind::Capture => "a capture of packets",
+            FileKind::Drawing => "a drawing",
+            FileKind::Log => "a log of an emulation",
+            FileKind::Profile => "a measured profile",
+            FileKind::Reproduction => "a table of what was reproduced",
+            FileKind::Report => "a report",
+            FileKind::Results | FileKind::Rows | FileKind::Table => "the results of a run",
+            FileKind::Cases => "the verdicts of a run",
+            FileKind::Scene => "a scenario of an attack",
+            FileKind::Attack => "the findings of attacks",
+            FileKind::Stamp => "the stamp of a run",
+            FileKind::Recipe => "a recipe for Linux",
         }
     }
 
     fn mark(self) -> (Place, &'static [u8]) {
         match self {
             // The descriptor of the process: its number, 1, and its name.
-            Kind::Trace => (Place::Head(64), b"\x08\x01\x32\x06laxity"),
-            Kind::JsonTrace => (Place::Head(256), b"\"args\":{\"name\":\"laxity\"}"),
-            Kind::Capture => (Place::Head(64), b"\x04\x00\x06\x00laxity"),
-            Kind::Drawing => (Place::Head(512), b"class=\"laxity-"),
-            Kind::Log => (Place::First, b"laxity log "),
-            Kind::Profile => (Place::Head(1024), b"Measured by `laxity calibrate`"),
-            Kind::Reproduction => (Place::Head(256), b"<!-- Made by `laxity reproduce`; do not edit. -->"),
-            Kind::Report => (Place::Tail(4096), b"<dt>version</dt><dd>Laxity "),
-            Kind::Results => (Place::First, b"{\n  \"results\": {\n    \"provenance\": {\n"),
-            Kind::Rows => (Place::Tail(1 << 16), b"laxity.file_hash"),
-            Kind::Table => (Place::Head(1 << 16), b",simulated,window,channel,class,"),
-            Kind::Cases => (Place::Head(128), b"<testsuites name=\"laxity\""),
-            Kind::Scene => (Place::First, b"# Found by `laxity attack`"),
-            Kind::Attack => (Place::First, b"{\n  \"attacked\": \""),
-            Kind::Stamp => (Place::First, b"{\n  \"laxity\": {\n"),
-            Kind::Recipe => (Place::Head(4096), b"# Made by `laxity recipe`"),
+            FileKind::Trace => (Place::Head(64), b"\x08\x01\x32\x06laxity"),
+            FileKind::JsonTrace => (Place::Head(256), b"\"args\":{\"name\":\"laxity\"}"),
+            FileKind::Capture => (Place::Head(64), b"\x04\x00\x06\x00laxity"),
+            FileKind::Drawing => (Place::Head(512), b"class=\"laxity-"),
+            FileKind::Log => (Place::First, b"laxity log "),
+            FileKind::Profile => (Place::Head(1024), b"Measured by `laxity calibrate`"),
+            FileKind::Reproduction => {
+                (Place::Head(256), b"<!-- Made by `laxity reproduce`; do not edit. -->")
+            }
+            FileKind::Report => (Place::Tail(4096), b"<dt>version</dt><dd>Laxity "),
+            FileKind::Results => (Place::First, b"{\n  \"results\": {\n    \"provenance\": {\n"),
+            FileKind::Rows => (Place::Tail(1 << 16), b"laxity.file_hash"),
+            FileKind::Table => (Place::Head(1 << 16), b",simulated,window,channel,class,"),
+            FileKind::Cases => (Place::Head(128), b"<testsuites name=\"laxity\""),
+            FileKind::Scene => (Place::First, b"# Found by `laxity attack`"),
+            FileKind::Attack => (Place::First, b"{\n  \"attacked\": \""),
+            FileKind::Stamp => (Place::First, b"{\n  \"laxity\": {\n"),
+            FileKind::Recipe => (Place::Head(4096), b"# Made by `laxity recipe`"),
         }
     }
 

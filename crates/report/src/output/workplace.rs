@@ -20,7 +20,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::Error;
+use super::OutputError;
 
 /// The entries that a workplace may have; a hidden directory with any other is not a workplace.
 const OURS: [&str; 4] = ["lock", "points", "partial", "earlier"];
@@ -39,15 +39,15 @@ impl Workplace {
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] if `out` cannot be a directory of results, [`Error::Failed`] if the
+    /// [`OutputError::Refused`] if `out` cannot be a directory of results, [`OutputError::Failed`] if the
     /// workplace cannot be written.
-    pub fn take(out: &Path, waiting: &mut dyn FnMut()) -> Result<Workplace, Error> {
+    pub fn take(out: &Path, waiting: &mut dyn FnMut()) -> Result<Workplace, OutputError> {
         let target = target(out)?;
         let mut name = OsString::from(".");
         name.push(target.file_name().unwrap_or_default());
         name.push(".laxity");
         let hidden = target.with_file_name(name);
-        let failed = |error| Error::failed(out, error);
+        let failed = |error| OutputError::failed(out, error);
         refuse_foreign(&hidden).map_err(failed)??;
         fs::create_dir_all(&hidden).map_err(failed)?;
         let lock = File::options().create(true).truncate(false).write(true).open(hidden.join("lock"));
@@ -85,35 +85,35 @@ impl Workplace {
 }
 
 /// The directory that `out` names. A link to a directory stays a link: its target is replaced.
-pub(crate) fn target(out: &Path) -> Result<PathBuf, Error> {
+pub(crate) fn target(out: &Path) -> Result<PathBuf, OutputError> {
     let valid = "valid is a new directory, or one that `laxity run` wrote";
     let target = match fs::canonicalize(out) {
         Ok(target) => target,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             if fs::symlink_metadata(out).is_ok() {
-                return Err(Error::refused(out, format!("is a link to nothing; {valid}")));
+                return Err(OutputError::refused(out, format!("is a link to nothing; {valid}")));
             }
-            std::path::absolute(out).map_err(|error| Error::failed(out, error))?
+            std::path::absolute(out).map_err(|error| OutputError::failed(out, error))?
         }
-        Err(error) => return Err(Error::failed(out, error)),
+        Err(error) => return Err(OutputError::failed(out, error)),
     };
     if target.file_name().is_none() {
-        return Err(Error::refused(out, format!("cannot be replaced as a whole; {valid}")));
+        return Err(OutputError::refused(out, format!("cannot be replaced as a whole; {valid}")));
     }
     if fs::metadata(&target).is_ok_and(|metadata| !metadata.is_dir()) {
-        return Err(Error::refused(out, format!("is no directory; {valid}")));
+        return Err(OutputError::refused(out, format!("is no directory; {valid}")));
     }
     Ok(target)
 }
 
 /// Refuses a hidden directory that Laxity did not make.
-fn refuse_foreign(hidden: &Path) -> io::Result<Result<(), Error>> {
+fn refuse_foreign(hidden: &Path) -> io::Result<Result<(), OutputError>> {
     let metadata = match fs::symlink_metadata(hidden) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Ok(())),
         Err(error) => return Err(error),
     };
-    let foreign = Err(Error::refused(hidden, "is in the way: Laxity works there and did not make it"));
+    let foreign = Err(OutputError::refused(hidden, "is in the way: Laxity works there and did not make it"));
     if !metadata.is_dir() {
         return Ok(foreign);
     }
@@ -160,7 +160,7 @@ mod tests {
         let file = scratch.0.join("scenario.toml");
         fs::write(&file, "title").unwrap();
         let refused = |out: &Path| match Workplace::take(out, &mut || ()) {
-            Err(error @ Error::Refused { .. }) => error.to_string(),
+            Err(error @ OutputError::Refused { .. }) => error.to_string(),
             other => panic!("{other:?}"),
         };
         assert!(refused(&file).contains("is no directory"));
@@ -168,6 +168,6 @@ mod tests {
         fs::create_dir(scratch.0.join(".s5.laxity")).unwrap();
         fs::write(scratch.0.join(".s5.laxity/diary"), "mine").unwrap();
         assert!(refused(&scratch.0.join("s5")).contains("is in the way"));
-        assert!(matches!(Workplace::take(&file.join("s5"), &mut || ()), Err(Error::Failed { .. })));
+        assert!(matches!(Workplace::take(&file.join("s5"), &mut || ()), Err(OutputError::Failed { .. })));
     }
 }

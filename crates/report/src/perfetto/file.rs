@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use laxity_engine::trace::{Arguments, Flow, PerfettoTrace, Trace, Track};
+use laxity_engine::trace::{Arguments, PerfettoTrace, TraceFlow, TraceSink, Track};
 use laxity_units::Time;
 
 use super::ProtobufTrace;
-use crate::output::Kind;
+use crate::output::FileKind;
 
 /// A trace file of either format.
 #[derive(Debug)]
@@ -20,9 +20,9 @@ pub enum TraceFile<W: Write> {
 
 /// The kind of the trace file at `path`: JSON if its suffix is `.json`, and Perfetto's own format
 /// otherwise.
-pub fn kind(path: &Path) -> Kind {
+pub fn kind(path: &Path) -> FileKind {
     let is_json = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("json"));
-    if is_json { Kind::JsonTrace } else { Kind::Trace }
+    if is_json { FileKind::JsonTrace } else { FileKind::Trace }
 }
 
 /// Calls the sink's own method.
@@ -39,7 +39,7 @@ impl<W: Write> TraceFile<W> {
     /// Starts a trace in `writer`, in the format of the name `path`.
     pub fn new(path: &Path, writer: W) -> Self {
         match kind(path) {
-            Kind::JsonTrace => TraceFile::Json(PerfettoTrace::new(writer)),
+            FileKind::JsonTrace => TraceFile::Json(PerfettoTrace::new(writer)),
             _ => TraceFile::Protobuf(ProtobufTrace::new(writer)),
         }
     }
@@ -50,7 +50,7 @@ impl<W: Write> TraceFile<W> {
     }
 }
 
-impl<W: Write> Trace for TraceFile<W> {
+impl<W: Write> TraceSink for TraceFile<W> {
     fn track(&mut self, name: &str) -> Track {
         each!(self, sink => sink.track(name))
     }
@@ -67,7 +67,7 @@ impl<W: Write> Trace for TraceFile<W> {
         each!(self, sink => sink.level(track, at, value));
     }
 
-    fn flow(&mut self, track: Track, at: Time, id: u64, flow: Flow) {
+    fn flow(&mut self, track: Track, at: Time, id: u64, flow: TraceFlow) {
         each!(self, sink => sink.flow(track, at, id, flow));
     }
 

@@ -1,6 +1,6 @@
 use std::io;
 
-use laxity_engine::trace::{Arguments, Flow, PerfettoTrace, Trace, Track};
+use laxity_engine::trace::{Arguments, PerfettoTrace, TraceFlow, TraceSink, Track};
 use laxity_units::{Span, Time};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -33,7 +33,7 @@ impl Recorded {
     }
 }
 
-impl Trace for Recorded {
+impl TraceSink for Recorded {
     fn track(&mut self, name: &str) -> Track {
         let known = self.tracks.iter().position(|known| known == name);
         let number = known.unwrap_or_else(|| {
@@ -57,8 +57,8 @@ impl Trace for Recorded {
         self.push(track, at, What::Level(value));
     }
 
-    fn flow(&mut self, track: Track, at: Time, id: u64, flow: Flow) {
-        self.push(track, at, What::Flow(id, flow == Flow::Ends));
+    fn flow(&mut self, track: Track, at: Time, id: u64, flow: TraceFlow) {
+        self.push(track, at, What::Flow(id, flow == TraceFlow::Ends));
     }
 
     fn means(&mut self, argument: &'static str, value: u64, name: &str) {
@@ -70,14 +70,14 @@ impl Trace for Recorded {
 type Step = (usize, usize, u64, u64, u64);
 
 /// Times in picoseconds. No span of a track overlaps another, as for a resource.
-fn run(steps: &[Step], trace: &mut impl Trace) {
+fn run(steps: &[Step], trace: &mut impl TraceSink) {
     let tracks = ["cpu", "adapter \"a\"\\dma\n", "link", "überlauf"].map(|name| trace.track(name));
     let mut free = [Time::ZERO; 4];
     trace.means("channel", 3, "the \"film\"");
     for (track, what, later, length, value) in steps.iter().copied() {
         let begin = free[track] + Span::from_ps(later);
         let end = begin + Span::from_ps(length);
-        let flow = [Flow::Begins, Flow::Passes, Flow::Ends][value as usize % 3];
+        let flow = [TraceFlow::Begins, TraceFlow::Passes, TraceFlow::Ends][value as usize % 3];
         let name = ["transmit", "poll", "copy"][value as usize % 3];
         match what {
             0 => {
@@ -154,7 +154,7 @@ proptest! {
 }
 
 /// Packets as a link of 10 Gbit/s has them, of several chunks.
-fn busy(trace: &mut impl Trace) {
+fn busy(trace: &mut impl TraceSink) {
     let (cpu, link, queue) =
         (trace.track("node sender cpu"), trace.track("node sender link"), trace.track("queue"));
     (0..3)
@@ -168,7 +168,7 @@ fn busy(trace: &mut impl Trace) {
             [("channel", channel), ("message", packet / 4), ("packet", packet % 4), ("bytes", 1500)];
         trace.span(link, "transmit", at, end, &arguments);
         trace.level(queue, end, (packet % 7) as i64);
-        trace.flow(link, end, packet / 4, Flow::Passes);
+        trace.flow(link, end, packet / 4, TraceFlow::Passes);
         at = end;
     }
 }

@@ -14,13 +14,13 @@ use std::borrow::Cow;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use laxity_model::adapter::{
-    Buffers, CommandQueue, Delay, Description, Interface, Notification, Phase, ResponseQueue, Selection,
-    Stage,
+    AdapterBuffers, CommandQueue, Delay, Description, HostSide, Notification, Phase, QueueSelection,
+    ResponseQueue, Stage,
 };
 use laxity_qos::costs::LinkCosts;
 use laxity_scenario::AdapterFile;
 use laxity_units::{Bytes, Span};
-use laxity_world::experiment::Adapter;
+use laxity_world::experiment::AdapterSpec;
 
 pub use diagram::svg;
 use words::{
@@ -84,7 +84,7 @@ fn stages(side: &str, stages: &[Stage], description: &Description, width: Option
         for (number, phase) in stage.phases.iter().enumerate() {
             let first = |text: String| if number == 0 { text } else { String::new() };
             let queues: Vec<String> = stage.queues.iter().map(queue).collect();
-            let turn = if stage.selection == Selection::RoundRobin { " in turn" } else { "" };
+            let turn = if stage.selection == QueueSelection::RoundRobin { " in turn" } else { "" };
             let times = SIZES.map(|size| match phase.applies(size) {
                 true => duration(phase.time(size)),
                 false => "-".into(),
@@ -153,18 +153,18 @@ fn bottleneck(description: &Description, size: Bytes) -> (String, Span) {
 }
 
 /// The adapter in the terms of a description: a null device is a stage that takes `L_x`.
-fn described(adapter: &Adapter) -> Cow<'_, Description> {
+fn described(adapter: &AdapterSpec) -> Cow<'_, Description> {
     let costs = match adapter {
-        Adapter::Described(description) => return Cow::Borrowed(description),
-        Adapter::Null(costs) => costs,
+        AdapterSpec::Described(description) => return Cow::Borrowed(description),
+        AdapterSpec::Null(costs) => costs,
     };
     let delay = Delay { fixed: costs.fixed(), per_byte: costs.per_byte, ..Delay::default() };
     let phases = vec![Phase { delay, ..Phase::default() }];
     let link = Stage { name: "link".into(), phases, ..Stage::default() };
     Cow::Owned(Description {
-        interface: Interface {
+        interface: HostSide {
             queues: vec![CommandQueue::default()],
-            selection: Selection::Priority,
+            selection: QueueSelection::Priority,
             doorbell: Span::ZERO,
             poll: None,
             notification: Notification::Interrupt,
@@ -173,8 +173,8 @@ fn described(adapter: &Adapter) -> Cow<'_, Description> {
         resources: Vec::new(),
         transmit: vec![link],
         receive: Vec::new(),
-        transmit_buffers: Buffers::default(),
-        receive_buffers: Buffers::default(),
+        transmit_buffers: AdapterBuffers::default(),
+        receive_buffers: AdapterBuffers::default(),
         transmit_policing: None,
         receive_policing: None,
         link: LinkCosts::default(),

@@ -1,7 +1,7 @@
 //! The answers of nodes to programs: what was promised when, and what failed.
 
 use laxity_world::metric::Kind;
-use laxity_world::results::{Answer, Results, Run};
+use laxity_world::results::{NodeAnswer, Results, Run};
 
 use super::grid::{Column, Grid, Mark, Row, axis_columns, point_cells};
 use super::units::Format;
@@ -24,9 +24,9 @@ pub(crate) fn answers(results: &Results, most: usize) -> Grid {
     let mut columns = axis_columns(results);
     columns.extend([time("at", &at, 0), text("channel", 0), text("answer", 0), text("detail", 2)]);
     columns.push(time("took", &took, 1));
-    let row = |run: &Run, number: usize, answer: &Answer| {
+    let row = |run: &Run, number: usize, answer: &NodeAnswer| {
         let mut cells = point_cells(results, run);
-        let Answer { at: when, channel, answer, detail, took: since } = answer;
+        let NodeAnswer { at: when, channel, answer, detail, took: since } = answer;
         cells.extend([
             at.cell(Some(*when)),
             channel.clone(),

@@ -16,11 +16,11 @@ mod ticks;
 
 use std::collections::HashSet;
 
-pub use data::{Bar, Data, Line, Panel, Scale, data};
+pub use data::{Bar, Data, FigureLine, Panel, Scale, data};
 
 use laxity_scenario::figure::{FigureError, FigureSpec};
 use laxity_world::figures::by_node;
-use laxity_world::metric::{Metric, Owner};
+use laxity_world::metric::{Metric, MetricOwner};
 use laxity_world::results::Results;
 
 use super::grid::by_largest;
@@ -41,9 +41,9 @@ fn check_names(spec: &FigureSpec, results: &Results) -> Result<(), FigureError> 
     let (mut have, mut known) = (Vec::new(), HashSet::new());
     for run in &results.runs {
         let names: Vec<&String> = match spec.y.owner() {
-            Owner::Channel => run.channels.iter().map(|c| &c.name).collect(),
-            Owner::Resource => run.resources.iter().map(|r| &r.name).collect(),
-            Owner::Run => return Ok(()),
+            MetricOwner::Channel => run.channels.iter().map(|c| &c.name).collect(),
+            MetricOwner::Resource => run.resources.iter().map(|r| &r.name).collect(),
+            MetricOwner::Run => return Ok(()),
         };
         have.extend(names.into_iter().filter(|name| known.insert(*name)).cloned());
     }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use laxity_world::figures::{by_node, without_node};
-use laxity_world::metric::{self, Kind, Shown, Statistic, dropped_messages, is_above, used};
+use laxity_world::metric::{self, ColumnShown, Kind, Statistic, dropped_messages, is_above, used};
 use laxity_world::results::{Channel, Results, Run};
 
 use super::merge::{by_class, tightness};
@@ -86,7 +86,7 @@ pub(crate) enum Detail {
 
 /// The source of a column of the channel grid.
 struct Field {
-    column: metric::Column,
+    column: metric::ChannelColumn,
     kind: Kind,
     counts: Option<&'static str>,
     of: Of,
@@ -111,9 +111,9 @@ impl Field {
     /// Whether the column is shown at this level of detail, given the values of `all` channels.
     fn is_shown<'a>(&self, detail: Detail, mut all: impl Iterator<Item = &'a Channel>) -> bool {
         match self.column.shown {
-            Shown::Always => all.any(|channel| self.read(channel).is_some()),
-            Shown::InFull if detail != Detail::Everything => false,
-            Shown::InFull | Shown::IfAny => {
+            ColumnShown::Always => all.any(|channel| self.read(channel).is_some()),
+            ColumnShown::InFull if detail != Detail::Everything => false,
+            ColumnShown::InFull | ColumnShown::IfAny => {
                 all.any(|channel| self.read(channel).is_some_and(|value| value != 0.0))
             }
         }

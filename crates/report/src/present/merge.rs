@@ -6,7 +6,7 @@
 //! bound of another.
 
 use laxity_world::metric::used;
-use laxity_world::results::{Channel, Refused, Summary};
+use laxity_world::results::{Channel, RefusedChannel, Summary};
 
 /// The channels of each class as one, in order of the classes' first appearance.
 pub(crate) fn by_class(channels: &[Channel]) -> Vec<Channel> {
@@ -138,7 +138,7 @@ fn merged(members: &[&Channel]) -> Channel {
 }
 
 /// The most important refusal of the members: an unexpected refusal, if there is one.
-fn refused(members: &[&Channel]) -> Option<Refused> {
+fn refused(members: &[&Channel]) -> Option<RefusedChannel> {
     let all = || members.iter().filter_map(|c| c.refused.as_ref());
     all().find(|refused| !refused.expected).or_else(|| all().next()).cloned()
 }

@@ -18,7 +18,7 @@ use std::fmt::Write;
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::Class;
 use laxity_units::Bytes;
-use laxity_world::experiment::{Adapter, Experiment, MediumSpec};
+use laxity_world::experiment::{AdapterSpec, Experiment, MediumSpec};
 
 use super::svg::{Anchor, Colour, Drawing, Pen, Type};
 
@@ -148,8 +148,8 @@ impl Graph {
                             None => *next,
                         });
                         let link = match experiment.adapter_of(*station, experiment.link_out(channel, hop)) {
-                            Adapter::Null(link) => Some(link),
-                            Adapter::Described(_) => None,
+                            AdapterSpec::Null(link) => Some(link),
+                            AdapterSpec::Described(_) => None,
                         };
                         (*station, to, link)
                     }

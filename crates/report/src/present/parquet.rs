@@ -16,8 +16,8 @@ use laxity_world::results::Results;
 use super::rows::{Column, Rows, Values};
 
 /// The file's bytes.
-pub fn bytes(results: &Results) -> Result<Vec<u8>, super::Error> {
-    encode(results).map_err(|error| super::Error::Parquet(error.to_string()))
+pub fn bytes(results: &Results) -> Result<Vec<u8>, super::PresentError> {
+    encode(results).map_err(|error| super::PresentError::Parquet(error.to_string()))
 }
 
 fn encode(results: &Results) -> Result<Vec<u8>, ParquetError> {

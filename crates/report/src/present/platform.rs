@@ -2,7 +2,8 @@
 
 use laxity_world::metric::Kind;
 use laxity_world::results::{
-    Channel, Computation, Delays, Frames, Gap, RealTime, Results, Run, Stage, Summary, Verdict,
+    Channel, Computation, Delays, FrameResults, PlatformGap, RealTime, Results, Run, StageResults, Summary,
+    Verdict,
 };
 
 use super::grid::{Column, Grid, Mark, Row, axis_columns, point_cells, point_text};
@@ -75,7 +76,7 @@ fn of(summary: &Option<Summary>, read: fn(&Summary) -> f64) -> Option<f64> {
     summary.as_ref().filter(|summary| summary.count > 0).map(read)
 }
 
-const STAGES: &[Field<Stage>] = &[
+const STAGES: &[Field<StageResults>] = &[
     Field("packets", Kind::Count, 2, |s| Some(s.packets as f64)),
     Field("utilisation", Kind::Share, 0, |s| Some(s.utilisation)),
     Field("longest queue", Kind::Count, 0, |s| Some(s.longest_queue as f64)),
@@ -137,17 +138,17 @@ pub(crate) fn computations(results: &Results) -> Grid {
 }
 
 /// A time of frames that were written, if any were.
-fn written((frames, _): &(Frames, Channel), seconds: f64) -> Option<f64> {
+fn written((frames, _): &(FrameResults, Channel), seconds: f64) -> Option<f64> {
     (frames.written > 0).then_some(seconds)
 }
 
 /// A time of frames that were read, if any were.
-fn read((frames, _): &(Frames, Channel), seconds: f64) -> Option<f64> {
+fn read((frames, _): &(FrameResults, Channel), seconds: f64) -> Option<f64> {
     (frames.read > 0).then_some(seconds)
 }
 
 /// The source of the table of frames: title, kind, rank, reading.
-const FRAMES: &[Field<(Frames, Channel)>] = &[
+const FRAMES: &[Field<(FrameResults, Channel)>] = &[
     Field("frames", Kind::Count, 2, |f| Some(f.0.written as f64)),
     Field("logical p50", Kind::Time, 0, |f| of(&f.1.latency, |l| l.p50)),
     Field("p99", Kind::Time, 1, |f| of(&f.1.latency, |l| l.p99)),
@@ -171,7 +172,7 @@ const DELAYS: &[Field<Delays>] = &[
     Field("earliest", Kind::Time, 1, |d| Some(d.earliest)),
 ];
 
-const GAPS: &[Field<Gap>] = &[
+const GAPS: &[Field<PlatformGap>] = &[
     Field("ended at", Kind::Time, 0, |g| Some(g.at)),
     Field("length", Kind::Time, 0, |g| Some(g.length)),
     Field("while idle", Kind::Count, 0, |g| Some(f64::from(u8::from(g.idle)))),
@@ -180,7 +181,7 @@ const GAPS: &[Field<Gap>] = &[
 /// Frames of real programs: from a message's logical arrival in the model, and from the frame's
 /// actual one in real time.
 pub(crate) fn frames(results: &Results) -> Grid {
-    let with_channel = |run: &Run, frames: &Frames| {
+    let with_channel = |run: &Run, frames: &FrameResults| {
         let channel = run.channel(&frames.channel).cloned().unwrap_or_default();
         (Some(frames.channel.clone()), (frames.clone(), channel))
     };
@@ -268,8 +269,8 @@ mod tests {
     #[test]
     fn frames_that_never_came_took_no_time_at_all() {
         let mut results = sample::sweep();
-        let one = Frames { channel: "one".into(), read: 1, written: 1, ..Frames::default() };
-        let none = Frames { channel: "none".into(), ..Frames::default() };
+        let one = FrameResults { channel: "one".into(), read: 1, written: 1, ..FrameResults::default() };
+        let none = FrameResults { channel: "none".into(), ..FrameResults::default() };
         results.runs.truncate(1);
         results.runs[0].real_time = Some(RealTime { frames: vec![one, none], ..RealTime::default() });
         let grid = frames(&results);
@@ -367,8 +368,9 @@ mod tests {
         assert_eq!((stages(&results), real_time(&results)), (Grid::default(), Grid::default()));
         let run = &mut results.runs[1];
         let waited = Summary { count: 3, mean: 2e-6, p99: 4e-6, max: 5e-6, ..Summary::default() };
-        let wire = Stage { name: "wire".into(), packets: 3, waited: Some(waited), ..Stage::default() };
-        run.stages = vec![wire, Stage { name: "dma".into(), ..Stage::default() }];
+        let wire =
+            StageResults { name: "wire".into(), packets: 3, waited: Some(waited), ..StageResults::default() };
+        run.stages = vec![wire, StageResults { name: "dma".into(), ..StageResults::default() }];
         run.real_time = Some(RealTime { events: 9, late_p50: 1.2e-8, late_max: 3e-3, ..RealTime::default() });
         let (stages, real) = (stages(&results), real_time(&results));
         assert_eq!((stages.rows.len(), real.rows.len()), (2, 1));

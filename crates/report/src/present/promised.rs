@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use laxity_units::Span;
 use laxity_world::metric::Kind;
-use laxity_world::results::{Channel, Judged, Refused, Results};
+use laxity_world::results::{Channel, Judged, RefusedChannel, Results};
 
 use super::units::{Readable, typeset};
 use crate::misses::{Misses, Pooled, REPETITIONS, over_seeds};
@@ -159,7 +159,7 @@ fn reason(channel: &Channel) -> Option<(bool, String)> {
 
 /// A refusal in words: the reason, the contract that would have been admitted, and the largest
 /// term.
-fn refusal(refused: &Refused) -> String {
+fn refusal(refused: &RefusedChannel) -> String {
     let time = |seconds: f64| typeset(&Kind::Time.quantity(seconds)).replace('\u{a0}', " ");
     let expected = if refused.expected { "refused, as expected" } else { "refused" };
     let mut text = format!("{expected} ({})", refused.reason);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use laxity_scenario::figure::FigureSpec;
 use laxity_world::metric::Kind;
-use laxity_world::results::{Channel, Results, Ruling, Run, Tally, Verdict};
+use laxity_world::results::{Channel, Results, Ruling, Run, Verdict, VerdictTally};
 use laxity_world::text::clean_lines;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::answers::answers;
 use super::grid::{self, Detail, Grid, Mark};
 use super::units::{Format, Readable, fixed, typeset};
-use super::{Error, Stamp, figure, platform, promised};
+use super::{PresentError, Stamp, figure, platform, promised};
 
 const PAGE: &str = include_str!("report.html.j2");
 const STYLE: &str = include_str!("report.css");
@@ -33,7 +33,7 @@ pub fn html(
     figures: &[FigureSpec],
     network: Option<&str>,
     stamp: &Stamp,
-) -> Result<String, Error> {
+) -> Result<String, PresentError> {
     let defaults;
     let figures = if figures.is_empty() {
         defaults = figure::defaults(results);
@@ -45,7 +45,7 @@ pub fn html(
     for spec in figures {
         drawings.push(Value::from_safe_string(figure::svg(results, spec)?));
     }
-    let tally = Tally::of(verdicts);
+    let tally = VerdictTally::of(verdicts);
     let held = tally.hold + tally.within;
     let (bounds, time_unit) = bounds(results);
     let broken = bounds.iter().filter(|b| b.state == "broken").count();

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use laxity_world::figures::by_node;
 use laxity_world::metric::{STATISTICS, distributions, numbers};
-use laxity_world::results::{Axis, Channel, Reading, Resource, Results, Run};
+use laxity_world::results::{Axis, Channel, FieldReading, ResourceResults, Results, Run};
 
 /// A table of results.
 #[derive(Debug, Clone, PartialEq)]
@@ -115,7 +115,7 @@ fn columns(results: &Results, repeated: &Repeated<'_>) -> Vec<Column> {
     }
     for (field, _) in distributions() {
         let count = |row: &Row<'_>| match row.2.map(field.read) {
-            Some(Reading::Summary(summary)) => summary.map(|s| s.count),
+            Some(FieldReading::Summary(summary)) => summary.map(|s| s.count),
             _ => None,
         };
         measured.push(integers(format!("{}_count", field.name), &count));
@@ -134,7 +134,7 @@ fn columns(results: &Results, repeated: &Repeated<'_>) -> Vec<Column> {
         let read = |row: &Row<'_>| row.2.map(|c| c.drops.get(cause).copied().unwrap_or(0));
         measured.push(integers(format!("drops_{cause}"), &read));
     }
-    let by_run: Vec<BTreeMap<&String, &Resource>> =
+    let by_run: Vec<BTreeMap<&String, &ResourceResults>> =
         results.runs.iter().map(|run| run.resources.iter().map(|r| (&r.name, r)).collect()).collect();
     for name in &repeated.resources {
         let resource = |row: &Row<'_>| by_run[row.0].get(name);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use laxity_world::results::{
-    Axis, AxisPoint, Channel, Origin, Provenance, Resource, Results, Ruling, Run, Summary, Verdict,
+    Axis, AxisPoint, Channel, Origin, Provenance, ResourceResults, Results, Ruling, Run, Summary, Verdict,
 };
 
 const KIB: f64 = 1024.0;
@@ -175,13 +175,13 @@ fn run(point: Vec<usize>, load: f64) -> Run {
         window: 60.0,
         channels,
         resources: vec![
-            Resource {
+            ResourceResults {
                 name: "cpu".into(),
                 utilisation: busy,
                 uses: BTreeMap::from([("protocol".into(), busy * 0.8), ("switch".into(), busy * 0.2)]),
                 longest_queue: Some(12),
             },
-            Resource { name: "link".into(), utilisation: busy * 0.74, ..Resource::default() },
+            ResourceResults { name: "link".into(), utilisation: busy * 0.74, ..ResourceResults::default() },
         ],
         figures: BTreeMap::new(),
         ..Run::default()

@@ -6,7 +6,7 @@
 //! channel.
 
 use comfy_table::{CellAlignment, ContentArrangement, Row as TableRow, Table, presets};
-use laxity_world::results::{Results, Ruling, Tally, Verdict};
+use laxity_world::results::{Results, Ruling, Verdict, VerdictTally};
 use laxity_world::text::clean;
 
 use super::answers::answers;
@@ -15,7 +15,7 @@ use super::{platform, promised};
 
 /// Options of the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct TableOptions {
     /// The width in columns; `None` for unlimited width, as in a file.
     pub width: Option<u16>,
     /// Whether colours may be used.
@@ -24,7 +24,7 @@ pub struct Options {
     pub points_in_full: usize,
 }
 
-impl Default for Options {
+impl Default for TableOptions {
     fn default() -> Self {
         Self { width: None, colour: false, points_in_full: 12 }
     }
@@ -39,7 +39,7 @@ const ROWS_IN_FULL: usize = 120;
 const MEASURE: usize = 110;
 
 /// The whole outcome as text, ending in a newline.
-pub fn text(results: &Results, verdicts: &[Verdict], options: &Options) -> String {
+pub fn text(results: &Results, verdicts: &[Verdict], options: &TableOptions) -> String {
     let paint = Paint(options.colour);
     let mut out = String::new();
     let p = &results.provenance;
@@ -95,7 +95,7 @@ pub fn text(results: &Results, verdicts: &[Verdict], options: &Options) -> Strin
 }
 
 /// How many answers of nodes the table does not list.
-fn push_unlisted(out: &mut String, results: &Results, options: &Options) {
+fn push_unlisted(out: &mut String, results: &Results, options: &TableOptions) {
     let more: usize = results.runs.iter().map(|run| run.answers.len().saturating_sub(ANSWERS)).sum();
     if more > 0 {
         let note = format!("and {}, which the report lists", counted(more, "more answer", "more answers"));
@@ -104,7 +104,7 @@ fn push_unlisted(out: &mut String, results: &Results, options: &Options) {
     }
 }
 
-fn push_grid(out: &mut String, grid: &Grid, options: &Options) {
+fn push_grid(out: &mut String, grid: &Grid, options: &TableOptions) {
     if grid.rows.is_empty() {
         return;
     }
@@ -131,7 +131,7 @@ fn wide(text: &str) -> usize {
 }
 
 /// The columns of a grid that stand beside each other.
-fn push_part(out: &mut String, grid: &Grid, options: &Options) {
+fn push_part(out: &mut String, grid: &Grid, options: &TableOptions) {
     let mut hidden: Vec<usize> = Vec::new();
     let mut printed = render(grid, &hidden);
     while let Some(limit) = options.width {
@@ -209,7 +209,7 @@ fn render(grid: &Grid, hidden: &[usize]) -> String {
 }
 
 /// Why channels have no bound, each reason once.
-fn push_promised(out: &mut String, results: &Results, options: &Options) {
+fn push_promised(out: &mut String, results: &Results, options: &TableOptions) {
     let paint = Paint(options.colour);
     for note in promised::notes(results) {
         let text = wrapped(&clean(&note.text), "", width(options));
@@ -218,7 +218,7 @@ fn push_promised(out: &mut String, results: &Results, options: &Options) {
     }
 }
 
-fn push_verdicts(out: &mut String, verdicts: &[Verdict], options: &Options) {
+fn push_verdicts(out: &mut String, verdicts: &[Verdict], options: &TableOptions) {
     if verdicts.is_empty() {
         return;
     }
@@ -227,7 +227,7 @@ fn push_verdicts(out: &mut String, verdicts: &[Verdict], options: &Options) {
     out.push_str(&paint.bold(&format!(
         "{}: {}",
         counted(verdicts.len(), "claim", "claims"),
-        Tally::of(verdicts).words()
+        VerdictTally::of(verdicts).words()
     )));
     out.push('\n');
     let id_width = verdicts.iter().map(|v| clean(&v.id).chars().count()).max().unwrap_or(0);
@@ -265,7 +265,7 @@ fn push_verdicts(out: &mut String, verdicts: &[Verdict], options: &Options) {
     }
 }
 
-fn width(options: &Options) -> usize {
+fn width(options: &TableOptions) -> usize {
     options.width.map_or(MEASURE, |w| usize::from(w).max(40))
 }
 
@@ -324,10 +324,10 @@ impl Paint {
 mod tests {
     use super::super::sample;
     use super::*;
-    use laxity_world::results::{Resource, Results};
+    use laxity_world::results::{ResourceResults, Results};
 
     fn plain(results: &Results, verdicts: &[Verdict], width: Option<u16>) -> String {
-        text(results, verdicts, &Options { width, ..Options::default() })
+        text(results, verdicts, &TableOptions { width, ..TableOptions::default() })
     }
 
     #[test]
@@ -383,7 +383,7 @@ mod tests {
         for station in 0..1000 {
             run.figures.insert(format!("driver_interrupts@h-{station}"), f64::from(station));
             let utilisation = f64::from(station) / 1000.0;
-            run.resources.push(Resource {
+            run.resources.push(ResourceResults {
                 name: format!("cpu@h-{station}"),
                 utilisation,
                 ..resource.clone()
@@ -438,7 +438,7 @@ mod tests {
         let mut results = sample::sweep();
         results.runs[0].channels[0].name = "\u{1b}[2Jrt".into();
         assert!(!plain(&results, &sample::verdicts(), None).contains('\u{1b}'));
-        let colour = Options { colour: true, ..Options::default() };
+        let colour = TableOptions { colour: true, ..TableOptions::default() };
         let coloured = text(&results, &sample::verdicts(), &colour);
         assert!(coloured.contains("\u{1b}[1;31mCONTRADICTED\u{1b}[0m") && !coloured.contains("\u{1b}[2J"));
     }

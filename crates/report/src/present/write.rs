@@ -15,7 +15,7 @@ use laxity_scenario::figure::FigureSpec;
 use laxity_world::results::{Results, Verdict};
 
 use super::{Stamp, csv, figure, json, junit, parquet, report, stamp};
-use crate::output::{self, Error, Kind, Workplace};
+use crate::output::{self, FileKind, OutputError, Workplace};
 
 /// The files that were written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,13 +35,13 @@ const STAMP: &str = "run.json";
 const FIGURES: &str = "figures";
 
 /// The files that are replaced as a whole, and the kind by which each is recognised.
-const FILES: [(&str, Kind); 6] = [
-    (REPORT, Kind::Report),
-    (JSON, Kind::Results),
-    (PARQUET, Kind::Rows),
-    (CSV, Kind::Table),
-    (JUNIT, Kind::Cases),
-    (STAMP, Kind::Stamp),
+const FILES: [(&str, FileKind); 6] = [
+    (REPORT, FileKind::Report),
+    (JSON, FileKind::Results),
+    (PARQUET, FileKind::Rows),
+    (CSV, FileKind::Table),
+    (JUNIT, FileKind::Cases),
+    (STAMP, FileKind::Stamp),
 ];
 
 /// The facts about an outcome beside its results.
@@ -63,8 +63,8 @@ pub struct Making<'a> {
 ///
 /// # Errors
 ///
-/// [`Error::Refused`] if the directory exists and is neither empty nor an earlier outcome, or a
-/// file in it that would be replaced is not ours; [`Error::Failed`] if a figure names an axis or
+/// [`PresentError::Refused`] if the directory exists and is neither empty nor an earlier outcome, or a
+/// file in it that would be replaced is not ours; [`PresentError::Failed`] if a figure names an axis or
 /// metric that the results do not have, or if the file system fails. The directory is then as it
 /// was.
 pub fn write_all(
@@ -73,15 +73,15 @@ pub fn write_all(
     results: &Results,
     verdicts: &[Verdict],
     figures: &[FigureSpec],
-) -> Result<Written, Error> {
+) -> Result<Written, OutputError> {
     let target = place.target();
-    let failed = |error: io::Error| Error::failed(target, error);
+    let failed = |error: io::Error| OutputError::failed(target, error);
     let files = rendered(making, results, verdicts, figures).map_err(failed)?;
     settle(place).map_err(failed)?;
     check_target(target, making.inputs)?;
     for (name, _) in &files {
         if name.starts_with(FIGURES) {
-            output::check(&target.join(name), Kind::Drawing, making.inputs)?;
+            output::check(&target.join(name), FileKind::Drawing, making.inputs)?;
         }
     }
     let fresh = place.path("partial");
@@ -99,14 +99,14 @@ pub fn write_all(
 ///
 /// # Errors
 ///
-/// [`Error::Refused`] if it exists and is neither empty nor an earlier outcome, or one of its files
+/// [`PresentError::Refused`] if it exists and is neither empty nor an earlier outcome, or one of its files
 /// is one of the `inputs` or not ours.
-pub fn check_target(out: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
+pub fn check_target(out: &Path, inputs: &[PathBuf]) -> Result<(), OutputError> {
     let target = output::target(out)?;
     let mut entries = match fs::read_dir(&target) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(Error::failed(out, error)),
+        Err(error) => return Err(OutputError::failed(out, error)),
     };
     if entries.next().is_none() {
         return Ok(());
@@ -114,15 +114,16 @@ pub fn check_target(out: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
     if !target.join(JSON).is_file() {
         let reason = "exists and is not the outcome of an earlier run; valid is a new or an empty directory, or one \
                       that `laxity run` wrote";
-        return Err(Error::refused(out, reason));
+        return Err(OutputError::refused(out, reason));
     }
     for (name, kind) in FILES {
         output::check(&target.join(name), kind, inputs)?;
     }
     match fs::symlink_metadata(target.join(FIGURES)) {
-        Ok(metadata) if !metadata.is_dir() => {
-            Err(Error::refused(&target.join(FIGURES), "is no directory, and figures would be written there"))
-        }
+        Ok(metadata) if !metadata.is_dir() => Err(OutputError::refused(
+            &target.join(FIGURES),
+            "is no directory, and figures would be written there",
+        )),
         _ => Ok(()),
     }
 }
@@ -155,7 +156,7 @@ fn rendered(
     let mut taken = BTreeSet::new();
     for spec in figures {
         let name = file_name(&spec.name(), &mut taken);
-        let svg = figure::svg(results, spec).map_err(super::Error::from)?;
+        let svg = figure::svg(results, spec).map_err(super::PresentError::from)?;
         files.push((Path::new(FIGURES).join(name), svg.into_bytes()));
     }
     Ok(files)
@@ -221,7 +222,7 @@ fn carry_over(earlier: &Path, target: &Path) -> io::Result<()> {
     }
     for entry in fs::read_dir(&figures)? {
         let path = entry?.path();
-        let ours = fs::symlink_metadata(&path)?.is_file() && Kind::Drawing.wrote(&path)?;
+        let ours = fs::symlink_metadata(&path)?.is_file() && FileKind::Drawing.wrote(&path)?;
         if let Some(name) = path.file_name().filter(|_| !ours) {
             fs::create_dir_all(target.join(FIGURES))?;
             fs::rename(&path, target.join(FIGURES).join(name))?;
@@ -252,7 +253,7 @@ mod tests {
     use super::*;
     use crate::output::tests::Scratch;
 
-    fn write(dir: &Path, results: &Results, figures: &[FigureSpec]) -> Result<Written, Error> {
+    fn write(dir: &Path, results: &Results, figures: &[FigureSpec]) -> Result<Written, OutputError> {
         let place = Workplace::take(dir, &mut || ()).unwrap();
         let making = Making { inputs: &[], stamp: &Stamp::default(), kept: 0, network: None };
         write_all(&place, making, results, &sample::verdicts(), figures)
@@ -260,7 +261,7 @@ mod tests {
 
     fn refusal(dir: &Path) -> String {
         match write(dir, &sample::sweep(), &[]) {
-            Err(error @ Error::Refused { .. }) => error.to_string(),
+            Err(error @ OutputError::Refused { .. }) => error.to_string(),
             other => panic!("{other:?}"),
         }
     }

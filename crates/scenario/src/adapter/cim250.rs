@@ -1,7 +1,7 @@
 //! `kind = "cim250"`: the parameters of thesis Table 5.1, each with its source.
 
 use laxity_model::adapter::Description;
-use laxity_model::adapter::cim250::{Cim250, HostInterface, Memory};
+use laxity_model::adapter::cim250::{BufferMemory, Cim250, HostInterface};
 use laxity_units::Bytes;
 
 use super::*;
@@ -27,7 +27,7 @@ pub(super) fn description(
     let fc_frame = parameters.read::<_, Bytes>("fc_frame", raw.fc_frame);
     let fc_frame_delay = parameters.read("fc_frame_delay", raw.fc_frame_delay);
     let interface = cx.or(raw.interface, HostInterface::Full);
-    let memory = cx.or(raw.memory, Memory::Shared);
+    let memory = cx.or(raw.memory, BufferMemory::Shared);
     let cim = Cim250 {
         command: command?,
         response: response?,

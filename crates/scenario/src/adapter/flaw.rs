@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use laxity_model::adapter::{Buffers, Description, Flaw, Late, Overload, Pool, Stage};
+use laxity_model::adapter::{AdapterBuffers, BufferPool, Description, Flaw, LatePolicy, Overload, Stage};
 use laxity_qos::discipline::{Class, LEVELS, Tag};
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::Time;
@@ -106,7 +106,7 @@ pub(super) fn explain(
             "remove `ahead`, or let the stage have one behind it and no `batch`".into(),
         ),
         Flaw::Late(name) => (
-            stage(name, &|stage| stage.queues.iter().any(|queue| queue.late == Late::Drop)),
+            stage(name, &|stage| stage.queues.iter().any(|queue| queue.late == LatePolicy::Drop)),
             format!("the stage `{name}` is behind the medium, and a frame that has left is not late here"),
             "let a queue before the medium drop what is late".into(),
         ),
@@ -116,8 +116,8 @@ pub(super) fn explain(
             "let its order be `edf`, `multiclass_edf`, `fixed_priority` or `fifo`".into(),
         ),
         Flaw::GivesWay => {
-            let gives = |buffers: &Buffers| {
-                let reserved = matches!(buffers.pool, Pool::Reserved { .. });
+            let gives = |buffers: &AdapterBuffers| {
+                let reserved = matches!(buffers.pool, BufferPool::Reserved { .. });
                 reserved && buffers.overload == Overload::Priority || buffers.overload == Overload::Importance
             };
             let place = match gives(&description.transmit_buffers) {

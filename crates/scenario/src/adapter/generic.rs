@@ -1,8 +1,8 @@
 //! `kind = "generic"`: command queues, stages, resources and buffers.
 
 use laxity_model::adapter::{
-    Buffers, CommandQueue, Description, Excess, Interface, Notification, Overload, Own, Policing, Pool,
-    Release, Selection,
+    AdapterBuffers, BufferPool, CommandQueue, Description, Excess, HostSide, Notification, Overload, Own,
+    Policing, QueueSelection, Release,
 };
 
 use super::flaw::explain;
@@ -35,7 +35,7 @@ pub(super) fn description(
     }
     let poll = cx.optional(raw.poll).map(|poll| poll.map(|poll| poll.into_inner().get()));
     let doorbell = or_zero(cx, raw.doorbell);
-    let selection = cx.or(raw.selection, Selection::Priority);
+    let selection = cx.or(raw.selection, QueueSelection::Priority);
     let notification = notification(cx, raw.notification);
     let queues = command_queues(cx, sources, raw.queue);
     let responses = response_queues(cx, sources, raw.response_queue, notification.as_ref().ok().copied());
@@ -55,7 +55,7 @@ pub(super) fn description(
         _ => Ok(()),
     });
     let description = Description {
-        interface: Interface {
+        interface: HostSide {
             queues: queues?,
             selection: selection?,
             doorbell: doorbell?,
@@ -150,8 +150,8 @@ fn buffers(
     part: Option<Part<RawBuffers>>,
     usual: Overload,
     what: &str,
-) -> Result<Buffers, Reported> {
-    let Some(part) = part else { return Ok(Buffers::default()) };
+) -> Result<AdapterBuffers, Reported> {
+    let Some(part) = part else { return Ok(AdapterBuffers::default()) };
     let part = cx.part(part)?;
     let span = part.span();
     let RawBuffers { shared, per_channel, overload, source } = part.into_inner();
@@ -166,9 +166,9 @@ fn buffers(
     };
     let shared = cx.optional(shared)?.map(|shared| shared.into_inner().small());
     let pool = match (own, shared) {
-        (None, Some(shared)) => Pool::Shared(shared),
-        (Some(Own::Each(each)), None) => Pool::PerChannel(each),
-        (Some(own), Some(shared)) => Pool::Reserved { own, shared },
+        (None, Some(shared)) => BufferPool::Shared(shared),
+        (Some(Own::Each(each)), None) => BufferPool::PerChannel(each),
+        (Some(own), Some(shared)) => BufferPool::Reserved { own, shared },
         (Some(Own::Contract), None) => {
             let reason = "a channel without a contract would have no buffer at all";
             return Err(cx.fault(&span, reason, "add how many are `shared`, such as `shared = 8`"));
@@ -180,7 +180,7 @@ fn buffers(
         }
     };
     cited?;
-    Ok(Buffers { pool, overload: overload? })
+    Ok(AdapterBuffers { pool, overload: overload? })
 }
 
 fn policing(

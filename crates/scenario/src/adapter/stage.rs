@@ -1,6 +1,8 @@
 //! `[[adapter.transmit]]` and `[[adapter.receive]]`: stages, their queues and phases.
 
-use laxity_model::adapter::{Delay, Late, Overload, PROCESSOR, Phase, Queue, Selection, Stage, Tells};
+use laxity_model::adapter::{
+    Delay, LatePolicy, Overload, PROCESSOR, Phase, Queue, QueueSelection, Stage, Tells,
+};
 use laxity_qos::channel::Order;
 use laxity_units::Bytes;
 
@@ -65,7 +67,7 @@ fn stage(
     let batch = cx.optional(batch).map(|n| n.map_or(1, Spanned::into_inner_small));
     let linger = linger.map(|linger| cx.value(linger)).transpose();
     let ahead = cx.optional(ahead).map(|ahead| ahead.map(Spanned::into_inner_small));
-    let selection = cx.or(selection, Selection::Priority);
+    let selection = cx.or(selection, QueueSelection::Priority);
     let queues = queues(cx, sources, queue, &called);
     let phases = cx.items(phase).and_then(|phases| {
         if phases.is_empty() {
@@ -152,7 +154,7 @@ fn queue(
     let endless = slots.is_none();
     let slots = cx.optional(slots).map(|slots| slots.map(Spanned::into_inner_small));
     let overload = cx.optional(overload);
-    let late = cx.or(late, Late::Keep);
+    let late = cx.or(late, LatePolicy::Keep);
     let margin = cx.optional(margin);
     let (slots, overload) = (slots?, overload?);
     if let (true, Some(overload)) = (endless, &overload) {
@@ -160,7 +162,7 @@ fn queue(
         return Err(cx.fault(&overload.span(), reason, "say how many `slots` it has, or remove this"));
     }
     let (late, margin) = (late?, margin?);
-    if let (Late::Keep, Some(margin)) = (late, &margin) {
+    if let (LatePolicy::Keep, Some(margin)) = (late, &margin) {
         let help = "say `late = \"drop\"`, or remove this";
         return Err(cx.fault(&margin.span(), "what is late is kept here, whatever is left of its way", help));
     }

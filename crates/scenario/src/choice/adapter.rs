@@ -1,7 +1,7 @@
 //! Words about adapters.
 
-use laxity_model::adapter::cim250::{HostInterface, Memory};
-use laxity_model::adapter::{Answers, Excess, Late, Overload, Release, Selection, Takes, Tells};
+use laxity_model::adapter::cim250::{BufferMemory, HostInterface};
+use laxity_model::adapter::{Answers, Excess, LatePolicy, Overload, QueueSelection, Release, Takes, Tells};
 use laxity_qos::discipline::Class;
 
 use crate::leaf::Choice;
@@ -58,10 +58,10 @@ impl Choice for Interrupt {
         &[("interrupt", Interrupt, "Each response interrupts the host.")];
 }
 
-impl Choice for Selection {
+impl Choice for QueueSelection {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("priority", Selection::Priority, "The queue of highest priority that is not empty."),
-        ("round_robin", Selection::RoundRobin, "In turn."),
+        ("priority", QueueSelection::Priority, "The queue of highest priority that is not empty."),
+        ("round_robin", QueueSelection::RoundRobin, "In turn."),
     ];
 }
 
@@ -122,12 +122,12 @@ impl Choice for Overload {
     ];
 }
 
-impl Choice for Late {
+impl Choice for LatePolicy {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("keep", Late::Keep, "It is served as any other."),
+        ("keep", LatePolicy::Keep, "It is served as any other."),
         (
             "drop",
-            Late::Drop,
+            LatePolicy::Drop,
             "It is lost, when it comes or when it would be served: nothing more is spent on it.",
         ),
     ];
@@ -193,9 +193,9 @@ impl Choice for HostInterface {
     ];
 }
 
-impl Choice for Memory {
+impl Choice for BufferMemory {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("shared", Memory::Shared, "One bus for DMA and Fiber Channel, as built."),
-        ("dual", Memory::Dual, "Two banks, each with a bus of its own (thesis §5.2.2)."),
+        ("shared", BufferMemory::Shared, "One bus for DMA and Fiber Channel, as built."),
+        ("dual", BufferMemory::Dual, "Two banks, each with a bus of its own (thesis §5.2.2)."),
     ];
 }

@@ -39,7 +39,7 @@ pub(super) fn adapter(
     cx: &mut Context<'_>,
     library: &mut Library<'_>,
     part: Part<RawAdapter>,
-) -> Result<Located<Adapter, AdapterSpans>, Reported> {
+) -> Result<Located<AdapterSpec, AdapterSpans>, Reported> {
     let part = cx.part(part)?;
     let (span, mut raw) = (part.span(), part.into_inner());
     let Some(file) = raw.file.take() else {
@@ -83,7 +83,7 @@ fn over_file(
     span: &Range<usize>,
     raw: RawAdapter,
     named: &Range<usize>,
-) -> Result<Adapter, Reported> {
+) -> Result<AdapterSpec, Reported> {
     let mut diagnostics = Diagnostics::default();
     let within = &mut Context::new(cx.source, &mut diagnostics);
     within.beside = cx.beside.clone();

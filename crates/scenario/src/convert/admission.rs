@@ -16,7 +16,7 @@ pub(super) fn admission(
     let test = cx.optional(test);
     let local_deadline = cx.optional(local_deadline);
     let deadlines = cx.or(deadlines, Division::Proportional);
-    let refusal = cx.or(refusal, Refusal::Fails);
+    let refusal = cx.or(refusal, RefusalEffect::Fails);
     let fill = cx.optional(fill);
     let (FormulaWord(formula), test, local_deadline, refusal) = (formula?, test?, local_deadline?, refusal?);
     let division = deadlines?;

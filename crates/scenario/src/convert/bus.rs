@@ -55,7 +55,7 @@ pub(super) fn seat(cx: &mut Context<'_>, topology: &mut Topology) -> Result<(), 
                 return Err(cx.fault(&spans.bus, format!("{of} has no bus `{name}`"), help));
             };
             let mut value = value.clone();
-            if let Adapter::Described(description) = &mut value {
+            if let AdapterSpec::Described(description) = &mut value {
                 let resource = &mut description.resources[resource];
                 (resource.preemptive, resource.urgent, resource.host) = (bus.preemptive, bus.urgent, bus.cpu);
             }
@@ -79,9 +79,9 @@ pub(super) fn seat(cx: &mut Context<'_>, topology: &mut Topology) -> Result<(), 
     Ok(())
 }
 
-fn at_bus(adapter: &Adapter) -> Option<(usize, &str)> {
+fn at_bus(adapter: &AdapterSpec) -> Option<(usize, &str)> {
     match adapter {
-        Adapter::Null(_) => None,
-        Adapter::Described(description) => Description::bus(description),
+        AdapterSpec::Null(_) => None,
+        AdapterSpec::Described(description) => Description::bus(description),
     }
 }

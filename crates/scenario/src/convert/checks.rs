@@ -11,15 +11,15 @@ use super::*;
 pub(super) fn cut_through(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
     for (node, link) in experiment.feeders_of_cut_through() {
         let (reason, help) = match experiment.adapter_of(node, link) {
-            Adapter::Described(_) => (
+            AdapterSpec::Described(_) => (
                 "an adapter of stages does not know when a frame will have left, and a cut-through switch begins before",
                 "use `forwarding = \"store_and_forward\"`, or a null adapter",
             ),
-            Adapter::Null(_) if experiment.host(node).driver.reset_after.is_some() => (
+            AdapterSpec::Null(_) if experiment.host(node).driver.reset_after.is_some() => (
                 "a driver that resets its adapter may take back a frame that a cut-through switch has begun to send",
                 "remove `reset_after`, or use `forwarding = \"store_and_forward\"`",
             ),
-            Adapter::Null(_) => continue,
+            AdapterSpec::Null(_) => continue,
         };
         return Err(cx.fault(&WHOLE, format!("node `{}`: {reason}", experiment.name(node)), help));
     }

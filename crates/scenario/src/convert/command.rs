@@ -1,8 +1,8 @@
 //! `[[command]]`: commands to adapters during a run.
 
-use laxity_qos::reception::control::{Command as Control, Modes, Polls};
+use laxity_qos::reception::control::{ControlCommand as Control, Modes, Polls};
 use laxity_qos::reception::{Backoff, BackoffParameters, Continuous, Explicit, Timed};
-use laxity_world::experiment::{Command, CommandSpec, InterfaceSpec};
+use laxity_world::experiment::{CommandSpec, InterfaceSpec, ReceptionCommand};
 
 use super::*;
 use crate::choice::CommandKind;
@@ -81,7 +81,11 @@ fn command(
             let help = format!("channels are {}", list(channels.iter().map(|channel| &channel.name)));
             return Err(cx.fault(&name.span(), format!("there is no channel `{}`", name.get_ref().0), help));
         };
-        let command = if kind == K::CreatePeriodic { Command::Create(index) } else { Command::Clear(index) };
+        let command = if kind == K::CreatePeriodic {
+            ReceptionCommand::Create(index)
+        } else {
+            ReceptionCommand::Clear(index)
+        };
         return Ok(CommandSpec { at, command });
     }
     let name = cx.required(interface, "interface", &owner, &what)?;
@@ -90,7 +94,7 @@ fn command(
         return Err(cx.fault(&name.span(), format!("there is no interface `{}`", name.get_ref().0), help));
     };
     let config = &interfaces[index].config;
-    let interval_of = config.ticks.as_ref().map(laxity_model::reception::Ticks::mean);
+    let interval_of = config.ticks.as_ref().map(laxity_model::reception::ClockTicks::mean);
     if Modes::of(&config.policy, interval_of).is_none() {
         let reason = format!("the policy of `{}` has no control commands", name.get_ref().0);
         let help = "valid with `interrupt`, `continuous`, `timed`, `explicit` and `backoff`";
@@ -127,5 +131,5 @@ fn command(
         }
         K::BackoffDisable => Control::BackoffOff,
     };
-    Ok(CommandSpec { at, command: Command::Mode(index, control) })
+    Ok(CommandSpec { at, command: ReceptionCommand::Mode(index, control) })
 }

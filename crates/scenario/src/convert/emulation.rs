@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use laxity_world::experiment::{Carries, Emulation, HostPlace, Pace, PortSpec, Transfer};
+use laxity_world::experiment::{Carries, EmulationSpec, HostPlace, Pace, PortSpec, Transfer};
 
 use super::way::Way;
 use super::*;
@@ -15,14 +15,14 @@ const LONGEST_NAME: usize = 15;
 pub(super) fn emulation(
     cx: &mut Context<'_>,
     part: Option<Part<RawEmulation>>,
-) -> Result<Emulation, Reported> {
+) -> Result<EmulationSpec, Reported> {
     let RawEmulation { host, pace, transfer, core, host_core } = cx.part_or_empty(part, &WHOLE)?.into_inner();
     let host = cx.or(host, HostPlace::Model);
     let pace = cx.or(pace, Pace::Profile);
     let transfer = cx.or(transfer, Transfer::Full);
     let core = cx.optional(core).map(|core| core.map(|core| core.into_inner().get() as usize));
     let host_core = cx.optional(host_core).map(|core| core.map(|core| core.into_inner().get() as usize));
-    Ok(Emulation { host: host?, pace: pace?, transfer: transfer?, core: core?, host_core: host_core? })
+    Ok(EmulationSpec { host: host?, pace: pace?, transfer: transfer?, core: core?, host_core: host_core? })
 }
 
 pub(super) fn ports(

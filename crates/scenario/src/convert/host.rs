@@ -28,7 +28,7 @@ pub(super) fn host(
     cx: &mut Context<'_>,
     library: &mut Library<'_>,
     part: Part<RawHost>,
-) -> Result<Located<Host, HostSpans>, Reported> {
+) -> Result<Located<HostSpec, HostSpans>, Reported> {
     let part = cx.part(part)?;
     let (span, raw) = (part.span(), part.into_inner());
     let RawHost { profile, applications, cores, costs, speedup, subsystem, driver, compute, bus, receive } =
@@ -77,7 +77,7 @@ pub(super) fn host(
     let (reception, pool) = super::reception::costs(cx, receive, &costs, speedup)?;
     let (buses, places) = buses?;
     let spans = HostSpans { buses: places, ..spans };
-    let host = Host {
+    let host = HostSpec {
         profile: profile?.0.name.clone(),
         costs,
         reception,
@@ -94,11 +94,11 @@ pub(super) fn host(
 }
 
 /// A host without scheduling: all its costs are zero.
-pub(super) fn none(cx: &mut Context<'_>) -> Result<Located<Host, HostSpans>, Reported> {
+pub(super) fn none(cx: &mut Context<'_>) -> Result<Located<HostSpec, HostSpans>, Reported> {
     let (subsystem, _, spans) = subsystem(cx, None, &WHOLE)?;
     let costs = HostCosts::default();
     let (reception, pool) = super::reception::costs(cx, None, &costs, 1.0)?;
-    let host = Host {
+    let host = HostSpec {
         profile: "none".into(),
         costs,
         reception,

@@ -6,13 +6,13 @@ use super::*;
 pub(super) fn run(
     cx: &mut Context<'_>,
     part: Part<RawRun>,
-    (clock, misses): (&mut ClockKind, &mut Misses),
+    (clock, misses): (&mut ClockKind, &mut MissesEffect),
 ) -> Result<RunLength, Reported> {
     let part = cx.part(part)?;
     let (span, raw) = (part.span(), part.into_inner());
     let RawRun { clock: kind, misses: failure, packets, time, warmup, cooldown } = raw;
     *clock = cx.or(kind, ClockKind::Virtual)?;
-    *misses = cx.or(failure, Misses::Fail)?;
+    *misses = cx.or(failure, MissesEffect::Fail)?;
     match (packets, time) {
         (Some(packets), None) => {
             let total = cx.value(packets);

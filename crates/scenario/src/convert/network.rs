@@ -1,6 +1,6 @@
 //! `[network]` and `[[fault]]`: access to the medium, impairments of frames, and faults.
 
-use laxity_model::adapter::{Breakdown, Delay};
+use laxity_model::adapter::{AdapterBreakdown, Delay};
 use laxity_model::network::{
     Background, CsmaParameters, ImpairmentParameters, NetworkError, Probability, Reordering,
     TokenRingParameters,
@@ -27,7 +27,7 @@ pub(super) fn network(
     cx: &mut Context<'_>,
     networks: Option<RawNetworks>,
     path: &Result<Chain, Reported>,
-    adapter: Option<&Adapter>,
+    adapter: Option<&AdapterSpec>,
     speedup: f64,
 ) -> Result<(Network, Way), Reported> {
     let path = path.as_ref().copied().map_err(|reported| *reported);
@@ -102,8 +102,8 @@ fn unknown(cx: &mut Context<'_>, named: Named<RawNetwork>) -> Result<(), Reporte
 }
 
 /// Whether an adapter asks its medium before each frame.
-pub(super) fn waits(adapter: &Adapter) -> bool {
-    matches!(adapter, Adapter::Described(adapter) if adapter.asks_for_medium())
+pub(super) fn waits(adapter: &AdapterSpec) -> bool {
+    matches!(adapter, AdapterSpec::Described(adapter) if adapter.asks_for_medium())
 }
 
 /// The keys of a file for THT: one for all stations, and one each.
@@ -285,8 +285,8 @@ fn fault(
     };
     let adapter = topology.zip(attached).map(|(of, attached)| &of.adapters[attached[link].adapter].value);
     let described = match adapter {
-        Some(Adapter::Described(description)) => Some(description),
-        Some(Adapter::Null(_)) if kind != FaultKind::LostInterrupts => {
+        Some(AdapterSpec::Described(description)) => Some(description),
+        Some(AdapterSpec::Null(_)) if kind != FaultKind::LostInterrupts => {
             let help = "describe an adapter with stages, or let interrupts get lost";
             return Err(cx.fault(&place, "a null device has nothing that could break", help));
         }
@@ -294,17 +294,17 @@ fn fault(
     };
     let fault = match kind {
         FaultKind::LostInterrupts => {
-            Fault::LostInterrupts(cx.optional(share)?.map_or(1.0, |share| share.into_inner().get()))
+            KindOfFault::LostInterrupts(cx.optional(share)?.map_or(1.0, |share| share.into_inner().get()))
         }
-        FaultKind::FullQueues => Fault::Breakdown(Breakdown::FullQueues),
-        FaultKind::Stop => Fault::Breakdown(Breakdown::Stop),
+        FaultKind::FullQueues => KindOfFault::Breakdown(AdapterBreakdown::FullQueues),
+        FaultKind::Stop => KindOfFault::Breakdown(AdapterBreakdown::Stop),
         FaultKind::Crash | FaultKind::ProgramCrash | FaultKind::Cut => unreachable!("it is refused above"),
         FaultKind::Stall => {
             let resource = cx.required(resource, "resource", &owner, "this stall")?;
             let name = &resource.get_ref().0;
             let known = described.map_or(&[][..], |description| &description.resources);
             let index = known.iter().position(|resource| resource.name == *name);
-            Fault::Breakdown(Breakdown::Stall(index.ok_or_else(|| {
+            KindOfFault::Breakdown(AdapterBreakdown::Stall(index.ok_or_else(|| {
                 let help = format!("the adapter has {}", list(known.iter().map(|resource| &resource.name)));
                 cx.fault(&resource.span(), format!("the adapter has no resource `{name}`"), help)
             })?))

@@ -1,7 +1,7 @@
 //! `[[program]]`: programs that take received packets, and the CPU that is reserved for them.
 
 use laxity_model::adapter::Delay;
-use laxity_model::reception::{Cost, ProgramConfig, ReceptionCosts, Reservation};
+use laxity_model::reception::{ActivityCost, CpuReservation, ProgramConfig, ReceptionCosts};
 use laxity_world::experiment::ProgramSpec;
 
 use super::*;
@@ -53,7 +53,7 @@ fn program(
     cx: &mut Context<'_>,
     part: Part<RawProgram>,
     speedup: f64,
-    default: Result<Cost, Reported>,
+    default: Result<ActivityCost, Reported>,
 ) -> Result<(ProgramSpec, Range<usize>), Reported> {
     let part = cx.part(part)?;
     let (owner, RawProgram { name, work, order, budget, period }) = (part.span(), part.into_inner());
@@ -70,7 +70,7 @@ fn program(
                 let reason = format!("{budget} of the CPU do not fit into a period of {period}");
                 return Err(cx.fault(&span, reason, format!("valid is up to {period}")));
             }
-            Some(Reservation { budget, period })
+            Some(CpuReservation { budget, period })
         }
         (Some(one), None) | (None, Some(one)) => {
             let help = "say `budget` and `period`, such as \"2 ms\" and \"10 ms\", or neither";
@@ -81,8 +81,8 @@ fn program(
     let work = work.map_or(default, |work| {
         let span = Delay::fixed(work.into_inner().get()).divided(speedup).fixed;
         match default {
-            Cost::Fixed(_) => Cost::Fixed(span),
-            Cost::Exponential(_) => Cost::Exponential(span),
+            ActivityCost::Fixed(_) => ActivityCost::Fixed(span),
+            ActivityCost::Exponential(_) => ActivityCost::Exponential(span),
         }
     });
     let config = ProgramConfig { work, real_time_first: order? == ProgramOrder::Class, reserved };

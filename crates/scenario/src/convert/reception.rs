@@ -2,11 +2,11 @@
 //! and the costs.
 
 use laxity_model::adapter::Delay;
-use laxity_model::reception::{Cost, Discard, InterfaceConfig, ReceptionCosts, Ticks};
+use laxity_model::reception::{ActivityCost, ClockTicks, Discard, InterfaceConfig, ReceptionCosts};
 use laxity_qos::costs::HostCosts;
 use laxity_qos::reception::{
-    Adaptive, Backoff, BackoffParameters, Clocked, Coalescing, Continuous, CycleLimited, Explicit,
-    Guaranteed, Lazy, Limited, Napi, PerCommand, Policy, Sharing, TakenBuffers, Timed,
+    Adaptive, Backoff, BackoffParameters, BatchSharing, Clocked, Coalescing, Continuous, CycleLimited,
+    Explicit, Guaranteed, Lazy, Limited, Napi, PerCommand, Policy, TakenBuffers, Timed,
 };
 use laxity_units::Span;
 use laxity_world::experiment::InterfaceSpec;
@@ -41,14 +41,14 @@ pub(super) fn costs(
     let announce = span(announce, Span::ZERO);
     let kind = cx.or(kind, CostKind::Fixed)?;
     let cost = |span: Span| match kind {
-        CostKind::Fixed => Cost::Fixed(span),
-        CostKind::Exponential => Cost::Exponential(span),
+        CostKind::Fixed => ActivityCost::Fixed(span),
+        CostKind::Exponential => ActivityCost::Exponential(span),
     };
     let costs = ReceptionCosts {
         interrupt: cost(costs.interrupt),
         poll: cost(poll?),
-        switch: Cost::Fixed(costs.context_switch),
-        announce: Cost::Fixed(announce?),
+        switch: ActivityCost::Fixed(costs.context_switch),
+        announce: ActivityCost::Fixed(announce?),
         protocol: cost(costs.receive_packet),
         program: cost(program?),
     };
@@ -95,7 +95,7 @@ fn interface(
     let (early_drop, buffers) = (raw.early_drop.take(), raw.buffers.take());
     let (buffers_real_time, discard) = (raw.buffers_real_time.take(), raw.discard.take());
     let policy = kind.and_then(|kind| Ok((self::policy(cx, library, *kind.get_ref(), raw, &owner)?, kind)));
-    let sharing = sharing.map_or(Ok(Sharing::Common), |part| self::sharing(cx, part));
+    let sharing = sharing.map_or(Ok(BatchSharing::Common), |part| self::sharing(cx, part));
     let slots = cx.optional(slots).map(|slots| slots.map_or(ROOM, |slots| slots.into_inner().small()));
     let apart = sharing.as_ref().is_ok_and(|sharing| sharing.tells_classes_apart());
     let slots_best_effort = match apart {
@@ -179,7 +179,7 @@ fn policy(
     kind: PolicyKind,
     raw: RawInterface,
     owner: &Range<usize>,
-) -> Result<(Policy, Option<Ticks>), Reported> {
+) -> Result<(Policy, Option<ClockTicks>), Reported> {
     let what = format!("an interface with the policy `{}`", word(kind));
     only(cx, kind, &raw)?;
     let RawInterface {
@@ -223,11 +223,11 @@ fn policy(
         PolicyKind::Continuous => (Policy::Continuous(Continuous { quota: quota(cx)? }), None),
         PolicyKind::Timed => {
             let (quota, interval) = (quota(cx), interval(cx));
-            (Policy::Timed(Timed { quota: quota? }), Some(Ticks::Hard(interval?)))
+            (Policy::Timed(Timed { quota: quota? }), Some(ClockTicks::Hard(interval?)))
         }
         PolicyKind::HardTimer => {
             let (quota, interval) = (quota(cx), interval(cx));
-            (Policy::Clocked(Clocked { quota: quota? }), Some(Ticks::Hard(interval?)))
+            (Policy::Clocked(Clocked { quota: quota? }), Some(ClockTicks::Hard(interval?)))
         }
         PolicyKind::SoftTimer => {
             let quota = quota(cx);
@@ -235,7 +235,7 @@ fn policy(
             let bound = cx.optional(bound)?.map(|bound| bound.into_inner().get());
             let name = name?;
             let distribution = library.distribution(cx, name.get_ref(), &name.span())?;
-            (Policy::Clocked(Clocked { quota: quota? }), Some(Ticks::Soft(distribution.bounded(bound))))
+            (Policy::Clocked(Clocked { quota: quota? }), Some(ClockTicks::Soft(distribution.bounded(bound))))
         }
         PolicyKind::Explicit => {
             let (quota, interval) = (quota(cx), interval(cx));
@@ -376,7 +376,7 @@ fn only(cx: &mut Context<'_>, kind: PolicyKind, raw: &RawInterface) -> Result<()
     outcome
 }
 
-fn sharing(cx: &mut Context<'_>, part: Part<RawSharing>) -> Result<Sharing, Reported> {
+fn sharing(cx: &mut Context<'_>, part: Part<RawSharing>) -> Result<BatchSharing, Reported> {
     let part = cx.part(part)?;
     let (owner, RawSharing { kind, real_time, best_effort }) = (part.span(), part.into_inner());
     let kind = cx.required(kind, "kind", &owner, "sharing")?.into_inner();
@@ -384,13 +384,13 @@ fn sharing(cx: &mut Context<'_>, part: Part<RawSharing>) -> Result<Sharing, Repo
         let (reason, help) = ("real time is served as long as there is any", "say `kind = \"weighted\"`");
         cx.foreign(real_time.as_ref(), reason, help)?;
         cx.foreign(best_effort.as_ref(), reason, help)?;
-        return Ok(Sharing::Exhaustive);
+        return Ok(BatchSharing::Exhaustive);
     }
     let real_time = cx.required(real_time, "real_time", &owner, "this sharing");
     let best_effort = cx.required(best_effort, "best_effort", &owner, "this sharing");
     let (real_time, best_effort) = (real_time?.into_inner().small(), best_effort?.into_inner().small());
     Ok(match kind {
-        SharingKind::Turns => Sharing::Turns { real_time, best_effort },
-        SharingKind::Weighted | SharingKind::Exhaustive => Sharing::Weighted { real_time, best_effort },
+        SharingKind::Turns => BatchSharing::Turns { real_time, best_effort },
+        SharingKind::Weighted | SharingKind::Exhaustive => BatchSharing::Weighted { real_time, best_effort },
     })
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use laxity_qos::channel::Order;
-use laxity_qos::discipline::{Cyclic, Gates, LEVELS, Selection, Shaper, Window};
+use laxity_qos::discipline::{CyclicClass, GateList, LEVELS, Selection, Shaper, Window};
 
 use super::*;
 use crate::leaf::{Bounded, Delay};
@@ -44,7 +44,7 @@ pub(super) fn selection(
         }
         (_, true) => None,
         (offset, false) => {
-            Some(Gates::new(offset.map_or(Span::ZERO, |offset| offset.into_inner().get()), windows))
+            Some(GateList::new(offset.map_or(Span::ZERO, |offset| offset.into_inner().get()), windows))
         }
     };
     let selection = Selection { shapers, gates, cyclic };
@@ -70,15 +70,15 @@ fn shapers(cx: &mut Context<'_>, list: Option<List<Part<RawShaper>>>) -> Result<
     Ok(found)
 }
 
-fn cyclic(cx: &mut Context<'_>, list: Option<List<Part<RawCyclic>>>) -> Result<Vec<Cyclic>, Reported> {
-    let mut found: Vec<Cyclic> = Vec::new();
+fn cyclic(cx: &mut Context<'_>, list: Option<List<Part<RawCyclic>>>) -> Result<Vec<CyclicClass>, Reported> {
+    let mut found: Vec<CyclicClass> = Vec::new();
     for part in cx.items(list)? {
         let part = cx.part(part)?;
         let (owner, RawCyclic { level, cycle }) = (part.span(), part.into_inner());
         let level = cx.required(level, "level", &owner, "this class");
         let cycle = cx.required(cycle, "cycle", &owner, "this class");
         let (level, cycle) = (level?, cycle?);
-        let class = Cyclic { level: level.get_ref().small() as u8, cycle: cycle.into_inner().get() };
+        let class = CyclicClass { level: level.get_ref().small() as u8, cycle: cycle.into_inner().get() };
         if found.iter().any(|other| other.level == class.level) {
             let reason = format!("level {} is cyclic already", class.level);
             return Err(cx.fault(&level.span(), reason, "give each level one cycle at most"));

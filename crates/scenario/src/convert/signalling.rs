@@ -3,13 +3,13 @@
 
 use laxity_qos::traffic::TrafficSpec;
 use laxity_signalling::codec::LONGEST;
-use laxity_signalling::contract::{Claim, Contract};
+use laxity_signalling::contract::{ChannelContract, QuotaClaim};
 use laxity_signalling::message::MOST_HOPS;
 use laxity_signalling::quota::Quota;
 use laxity_transport::HEADER_LEN;
 use laxity_units::{ByteTime, Bytes, Rate};
 use laxity_world::experiment::{
-    Asked, ClockSpec, Fails, LinkSpec, Outage, OwnerSpec, Routing, SignallingSpec, SynchroniseSpec,
+    AskedTimes, ClockSpec, Fails, LinkSpec, Outage, OwnerSpec, Routing, SignallingSpec, SynchroniseSpec,
 };
 
 use super::source::interval_of;
@@ -98,7 +98,7 @@ fn owners(
         let rate = bandwidth?.map_or(u64::MAX, |rate| rate.into_inner().get().bits_per_sec() / 8);
         let quota = Quota {
             channels: channels?.map_or(u64::MAX, |most| most.into_inner().get()),
-            claim: Claim { bandwidth: rate, buffers, cpu: u64::MAX },
+            claim: QuotaClaim { bandwidth: rate, buffers, cpu: u64::MAX },
         };
         owners.push(OwnerSpec { name: name.get_ref().clone(), quota });
     }
@@ -216,11 +216,11 @@ pub(super) fn asked(
     what: &str,
     (spec, deadline): (TrafficSpec, Option<Span>),
     around: &Surroundings,
-) -> Result<Asked, Reported> {
+) -> Result<AskedTimes, Reported> {
     let managed = around.managed.is_some();
     let TrafficSpec { max_message, min_message, burst, min_interval } = spec;
     let contract =
-        deadline.map(|deadline| Contract { max_message, min_message, min_interval, burst, deadline });
+        deadline.map(|deadline| ChannelContract { max_message, min_message, min_interval, burst, deadline });
     let first = [
         open.as_ref().map(|written| &written.span),
         close.as_ref().map(|written| &written.span),
@@ -229,7 +229,7 @@ pub(super) fn asked(
     ];
     let first = first.into_iter().flatten().next().cloned();
     let Some(contract) = contract.filter(|_| managed) else {
-        let Some(span) = first else { return Ok(Asked::ALWAYS) };
+        let Some(span) = first else { return Ok(AskedTimes::ALWAYS) };
         let (reason, help) = match managed {
             true => ("best effort asks for nothing", "remove this, or say `class = \"real_time\"`"),
             false => ("channels are asked for before the run", "remove this, or add `[signalling]`"),
@@ -250,7 +250,7 @@ pub(super) fn asked(
         let (owner, RawCalls { every, hold }) = (part.span(), part.into_inner());
         let every = cx.required(every, "every", &owner, "these calls");
         let hold = cx.required(hold, "hold", &owner, "these calls");
-        return Ok(Asked::Calls { every: every?.into_inner().get(), hold: hold?.into_inner().get() });
+        return Ok(AskedTimes::Calls { every: every?.into_inner().get(), hold: hold?.into_inner().get() });
     }
     let at = cx.optional(open)?.map_or(Span::ZERO, |open| open.into_inner().get());
     let until = cx.optional(close)?.map(|close| (close.span(), close.into_inner().get()));
@@ -272,14 +272,14 @@ pub(super) fn asked(
         changes.push((time, contract));
     }
     changes.sort_by_key(|(at, _)| *at);
-    Ok(Asked::Once { at, until, changes })
+    Ok(AskedTimes::Once { at, until, changes })
 }
 
 fn change(
     cx: &mut Context<'_>,
     part: Part<RawChange>,
-    contract: Contract,
-) -> Result<(Span, Contract), Reported> {
+    contract: ChannelContract,
+) -> Result<(Span, ChannelContract), Reported> {
     let part = cx.part(part)?;
     let (owner, raw) = (part.span(), part.into_inner());
     let RawChange { at, max_message, burst, min_interval, rate, deadline } = raw;
@@ -297,7 +297,7 @@ fn change(
         (None, Some(rate)) => interval_of(cx, size, rate.get_ref().get(), &rate.span())?,
         (None, None) => contract.min_interval,
     };
-    let changed = Contract {
+    let changed = ChannelContract {
         max_message: size,
         min_message: contract.min_message.min(size),
         min_interval: interval,
@@ -427,8 +427,8 @@ pub(super) fn fits(
     let datagram = Bytes::new(u64::from(spec.packet) - laxity_node::ADDRESS as u64);
     let contracts = || {
         let changes = match &channel.asked {
-            Asked::Once { changes, .. } => &changes[..],
-            Asked::Calls { .. } => &[],
+            AskedTimes::Once { changes, .. } => &changes[..],
+            AskedTimes::Calls { .. } => &[],
         };
         channel.contract().into_iter().chain(changes.iter().map(|(_, contract)| *contract))
     };

@@ -12,7 +12,7 @@ use laxity_engine::Seed;
 use laxity_model::source::trace::Trace;
 use laxity_model::source::{
     AdversaryParameters, Allowance, BurstyParameters, Multiple, PeriodicParameters, PoissonParameters,
-    RecordedParameters, Sizes, Source, SourceParameters, Start, Timing,
+    RecordedParameters, Sizes, Source, SourceParameters, Start, TraceTiming,
 };
 use laxity_qos::channel::PacketOverflow;
 use laxity_units::{Bytes, Rate, Time};
@@ -275,7 +275,8 @@ pub(super) fn source(
             };
             let least = trace.frames().iter().map(|frame| frame.size).min();
             let recorded = RecordedParameters {
-                timing: interval.map_or(Timing::Recorded, |(_, interval)| Timing::Interval(interval)),
+                timing: interval
+                    .map_or(TraceTiming::Recorded, |(_, interval)| TraceTiming::Interval(interval)),
                 from,
                 repeat,
                 pace: multiple,

@@ -33,8 +33,8 @@ const PORT_MEMORY: Bytes = Bytes::from_kib(64);
 
 /// Hosts, adapters, and how they stand.
 pub(super) struct Topology {
-    pub(super) hosts: Vec<Located<Host, HostSpans>>,
-    pub(super) adapters: Vec<Located<Adapter, AdapterSpans>>,
+    pub(super) hosts: Vec<Located<HostSpec, HostSpans>>,
+    pub(super) adapters: Vec<Located<AdapterSpec, AdapterSpans>>,
     pub(super) nodes: Vec<NodeSpec>,
     pub(super) switches: Vec<SwitchSpec>,
     pub(super) outlets: Vec<Outlet>,
@@ -80,7 +80,7 @@ pub(super) fn topology(
             adapter::adapter(cx, library, with_any_rate(adapter))?
         }
         None => {
-            Located { value: Adapter::Null(LinkCosts::default()), spans: AdapterSpans::of(owner.clone()) }
+            Located { value: AdapterSpec::Null(LinkCosts::default()), spans: AdapterSpans::of(owner.clone()) }
         }
     };
     builder.adapters.push(common);
@@ -144,7 +144,7 @@ pub(super) fn of_virtual_interfaces(cx: &mut Context<'_>, nodes: usize) -> Resul
     Ok(Topology {
         hosts: vec![host::none(cx)?],
         adapters: vec![Located {
-            value: Adapter::Null(LinkCosts::default()),
+            value: AdapterSpec::Null(LinkCosts::default()),
             spans: AdapterSpans::of(WHOLE),
         }],
         nodes: vec![NodeSpec::with_one(None, 0, 0); nodes],
@@ -171,8 +171,8 @@ fn with_any_rate(mut part: Part<RawAdapter>) -> Part<RawAdapter> {
 
 #[derive(Default)]
 struct Builder {
-    hosts: Vec<Located<Host, HostSpans>>,
-    adapters: Vec<Located<Adapter, AdapterSpans>>,
+    hosts: Vec<Located<HostSpec, HostSpans>>,
+    adapters: Vec<Located<AdapterSpec, AdapterSpans>>,
     /// Default cores of the adapters' interrupts.
     interrupts: adapter::Interrupts,
     nodes: Vec<NodeSpec>,
@@ -386,7 +386,7 @@ impl Builder {
     }
 
     /// The number of an adapter that was made from number `own`; nodes that are alike share it.
-    fn adapter(&mut self, adapter: Adapter, own: usize) -> usize {
+    fn adapter(&mut self, adapter: AdapterSpec, own: usize) -> usize {
         let found = self.adapters.iter().position(|other| other.value == adapter);
         found.unwrap_or_else(|| {
             let spans = self.adapters[own].spans.clone();
@@ -450,8 +450,8 @@ impl Builder {
                     return Err(cx.fault(&at, reason, help));
                 }
                 match spec {
-                    Adapter::Described(description) => description.link = link.costs,
-                    Adapter::Null(costs) => {
+                    AdapterSpec::Described(description) => description.link = link.costs,
+                    AdapterSpec::Null(costs) => {
                         let both = slower_of(*costs, link.costs);
                         let nothing = LinkCosts::default();
                         if both.transmit(packet).is_zero() && *costs == nothing && link.costs == nothing {

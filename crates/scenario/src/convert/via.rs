@@ -1,6 +1,6 @@
 //! `[via]`: nodes whose adapters have virtual interfaces.
 
-use laxity_model::via::{Doorbells, Engine, Engines, Firmware, FirmwareCosts, Limits, ViaConfig};
+use laxity_model::via::{Doorbells, Engine, Engines, Firmware, FirmwareCosts, ViLimits, ViaConfig};
 use laxity_units::{Bytes, Time};
 use laxity_world::experiment::{Renegotiation, ViaSpec};
 
@@ -85,8 +85,9 @@ pub(super) fn via(cx: &mut Context<'_>, part: Part<RawVia>) -> Result<Read, Repo
     let send_buffers = few(cx, send_buffers);
     let receive_buffers = few(cx, receive_buffers);
     let nsdma_queue = cx.or(nsdma_queue, false);
-    let guard =
-        cx.optional(guard).map(|guard| guard.map_or(Limits::NONE.guard, |guard| guard.into_inner().small()));
+    let guard = cx
+        .optional(guard)
+        .map(|guard| guard.map_or(ViLimits::NONE.guard, |guard| guard.into_inner().small()));
     let best_effort = cx.optional(best_effort);
     let firmware = match (kind?, overlap?) {
         (FirmwareKind::Sequential, overlap) => Firmware::Sequential { overlap },
@@ -95,7 +96,7 @@ pub(super) fn via(cx: &mut Context<'_>, part: Part<RawVia>) -> Result<Read, Repo
     };
     let speedup = host::speedup(cx, speedup)?;
     let costs = self::costs(cx, firmware, costs, &owner);
-    let limits = Limits {
+    let limits = ViLimits {
         send_buffers: send_buffers?,
         receive_buffers: receive_buffers?,
         nsdma_queue: nsdma_queue?,

@@ -1,7 +1,7 @@
 //! `[adapter]`: the null device that admission analyses, the built-in adapters, and descriptions.
 
-use laxity_model::adapter::cim250::{HostInterface, Memory};
-use laxity_model::adapter::{Answers, Excess, Late, Overload, Release, Selection, Takes, Tells};
+use laxity_model::adapter::cim250::{BufferMemory, HostInterface};
+use laxity_model::adapter::{Answers, Excess, LatePolicy, Overload, QueueSelection, Release, Takes, Tells};
 use laxity_qos::channel::Order;
 use laxity_units::{Bytes, Rate, Span};
 
@@ -70,7 +70,7 @@ pub(super) fn adapter(dice: &mut Dice, theme: &Theme) -> Drafted<RawAdapter> {
         rate: when(as_rate, || { quantity(theme.link.per_byte.rate().expect("a byte takes a time")) }),
         poll: when(looks, || quantity(Span::from_us(dice.between(1, 40)))),
         doorbell: when(rings && dice.chance(0.2), || quantity(Span::from_us(dice.below(10)))),
-        selection: when(choice.generic && dice.chance(0.3), || word::<Selection>(
+        selection: when(choice.generic && dice.chance(0.3), || word::<QueueSelection>(
             dice.pick(&["priority", "round_robin"])
         )),
         notification: when(choice.generic && (polls || dice.chance(0.1)), || match polls {
@@ -106,7 +106,7 @@ pub(super) fn adapter(dice: &mut Dice, theme: &Theme) -> Drafted<RawAdapter> {
         fc_frame: when(cim, || cited(dice, Bytes::new(2048))),
         fc_frame_delay: when(cim, || cited(dice, Span::from_us(50))),
         interface: when(cim, || dice.any::<HostInterface>(0.7)),
-        memory: when(cim, || dice.any::<Memory>(0.7)),
+        memory: when(cim, || dice.any::<BufferMemory>(0.7)),
     })
 }
 
@@ -144,7 +144,7 @@ fn when<F>(so: bool, draw: impl FnOnce() -> Drawn<F>) -> Drawn<F> {
 
 fn cited<B: Bounds>(dice: &mut Dice, value: B::Quantity) -> Drawn<Option<Cited<Bounded<B>>>>
 where
-    B::Quantity: Into<super::sketch::Node>,
+    B::Quantity: Into<super::sketch::SketchNode>,
 {
     match dice.chance(0.8) {
         true => scalar(quantity(value)),
@@ -379,7 +379,7 @@ fn stage(dice: &mut Dice, called: String, medium: bool, at: Spot) -> Drafted<Raw
         batch: when(batch > 1 || dice.chance(0.1), || whole(batch)),
         linger: when(batch > 1 && dice.chance(0.4), || quantity(Span::from_us(dice.between(1, 100)))),
         ahead: when(!last && batch == 1 && dice.chance(0.2), || whole(dice.below(4))),
-        selection: dice.any::<Selection>(0.5),
+        selection: dice.any::<QueueSelection>(0.5),
         queue: parts(queues),
         phase: parts(phases),
         source: unsaid(),
@@ -409,7 +409,7 @@ fn queue(dice: &mut Dice, takes: &str, first_received: bool) -> Drafted<RawQueue
     let displaces =
         order.is_none_or(|order| matches!(order, "fifo" | "edf" | "multiclass_edf" | "fixed_priority"));
     let overload = if overload == "importance" && !displaces { "drop" } else { overload };
-    let late = dice.chance(0.2).then(|| dice.word::<Late>("drop", 0.5));
+    let late = dice.chance(0.2).then(|| dice.word::<LatePolicy>("drop", 0.5));
     table!(RawQueue {
         takes: takes,
         spread: spread,
@@ -418,7 +418,7 @@ fn queue(dice: &mut Dice, takes: &str, first_received: bool) -> Drafted<RawQueue
         priority: dice.maybe(0.6, |dice| whole(dice.below(3))),
         slots: when(ends, || whole(dice.between(1, 6))),
         overload: when(ends, || word::<Overload>(overload)),
-        late: late.map_or_else(unsaid, word::<Late>),
+        late: late.map_or_else(unsaid, word::<LatePolicy>),
         margin: when(late == Some("drop") && dice.chance(0.2), || {
             quantity(Span::from_us(dice.between(1, 500)))
         }),

@@ -4,7 +4,7 @@
 use laxity_qos::channel::{MessageOverflow, PacketOverflow};
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Rate, Span};
-use laxity_world::experiment::{Misses, Refusal};
+use laxity_world::experiment::{MissesEffect, RefusalEffect};
 
 use super::dice::Dice;
 use super::names::{HOSTS, HUB};
@@ -141,7 +141,7 @@ impl Channels {
             burst,
             interval,
             message_slots: match message_slots.node {
-                Some(super::sketch::Node::Whole(slots)) => slots,
+                Some(super::sketch::SketchNode::Whole(slots)) => slots,
                 _ => burst,
             },
             conforms,
@@ -151,7 +151,7 @@ impl Channels {
         let source = source(dice, theme, &contract);
         // The reader knows how small the frames of a trace are.
         let traced =
-            matches!(source.table.at("kind"), Some(super::sketch::Node::Word("recorded" | "mpeg", _)));
+            matches!(source.table.at("kind"), Some(super::sketch::SketchNode::Word("recorded" | "mpeg", _)));
         let smallest = smallest.filter(|_| !traced || theme.careless);
         let called = format!("rt{n}");
         // Of named nodes there may be several by one name, and then several such channels.
@@ -202,10 +202,10 @@ impl Channels {
                 true => quantity(Bytes::new(dice.requests().between(1, kind.size.get()))),
                 false => unsaid(),
             },
-            misses: dice.aside().any::<Misses>(0.02),
+            misses: dice.aside().any::<MissesEffect>(0.02),
             message_slots: message_slots,
             packet_slots: packet_slots,
-            refusal: dice.any::<Refusal>(0.1),
+            refusal: dice.any::<RefusalEffect>(0.1),
             message_overflow: match theme.excess {
                 _ if theme.fifo && (theme.free || !theme.leveled) =>
                     dice.queues().maybe(0.4, |dice| word(dice.pick(&["block", "drop"]))),
@@ -274,7 +274,7 @@ impl Channels {
             burst,
             interval,
             message_slots: match message_slots.node {
-                Some(super::sketch::Node::Whole(slots)) => slots,
+                Some(super::sketch::SketchNode::Whole(slots)) => slots,
                 _ => burst,
             },
             conforms: true,
@@ -324,7 +324,7 @@ impl Channels {
             misses: unsaid(),
             message_slots: message_slots,
             packet_slots: dice.maybe(0.1, |dice| whole(dice.between(1, 2 * packets * burst))),
-            refusal: if theme.careless { dice.any::<Refusal>(0.1) } else { unsaid() },
+            refusal: if theme.careless { dice.any::<RefusalEffect>(0.1) } else { unsaid() },
             message_overflow: dice.any::<MessageOverflow>(0.7),
             packet_overflow: word::<PacketOverflow>(packet_overflow),
             core: super::cores::core(dice, theme),
@@ -365,11 +365,11 @@ fn overflow(dice: &mut Dice, theme: &Theme) -> &'static str {
 /// Whether the source keeps its host busy.
 fn floods(source: &Drafted<crate::raw::RawSource>) -> bool {
     let kind = source.table.at("kind");
-    matches!(kind, Some(super::sketch::Node::Word("continuous" | "closed", _)))
+    matches!(kind, Some(super::sketch::SketchNode::Word("continuous" | "closed", _)))
 }
 
 fn sends(source: &Drafted<crate::raw::RawSource>) -> bool {
-    !matches!(source.table.at("kind"), Some(super::sketch::Node::Word("none", _)))
+    !matches!(source.table.at("kind"), Some(super::sketch::SketchNode::Word("none", _)))
 }
 
 type End = Drawn<Option<Written<NodeName>>>;

@@ -6,7 +6,7 @@
 
 use laxity_units::{Bytes, Span};
 
-use super::sketch::{Node, Table};
+use super::sketch::{SketchNode, Table};
 
 /// The smallest file that can be cut from `file`, by at most `tries` attempts, and for which `fails` holds.
 pub fn shrink(file: &Table, tries: u32, fails: &mut dyn FnMut(&Table) -> bool) -> Table {
@@ -45,26 +45,26 @@ struct Cut {
 enum Change {
     /// Takes away a number of keys or items from here on.
     Remove(usize),
-    Replace(Node),
+    Replace(SketchNode),
 }
 
 impl Cut {
     fn apply(&self, file: &Table) -> Table {
-        let mut root = Node::Table(file.clone());
+        let mut root = SketchNode::Table(file.clone());
         let (last, way) = self.path.split_last().expect("the root itself is never cut");
         let parent = way.iter().fold(&mut root, |node, index| match node {
-            Node::Table(table) => &mut table.keys[*index].1,
-            Node::List(items) => &mut items[*index],
+            SketchNode::Table(table) => &mut table.keys[*index].1,
+            SketchNode::List(items) => &mut items[*index],
             _ => unreachable!("the way leads through tables and lists"),
         });
         match (parent, &self.change) {
-            (Node::Table(table), Change::Remove(count)) => drop(table.keys.drain(*last..last + count)),
-            (Node::List(items), Change::Remove(count)) => drop(items.drain(*last..last + count)),
-            (Node::Table(table), Change::Replace(node)) => table.keys[*last].1 = node.clone(),
-            (Node::List(items), Change::Replace(node)) => items[*last] = node.clone(),
+            (SketchNode::Table(table), Change::Remove(count)) => drop(table.keys.drain(*last..last + count)),
+            (SketchNode::List(items), Change::Remove(count)) => drop(items.drain(*last..last + count)),
+            (SketchNode::Table(table), Change::Replace(node)) => table.keys[*last].1 = node.clone(),
+            (SketchNode::List(items), Change::Replace(node)) => items[*last] = node.clone(),
             _ => unreachable!("only tables and lists have parts"),
         }
-        let Node::Table(file) = root else { unreachable!("the root is a table") };
+        let SketchNode::Table(file) = root else { unreachable!("the root is a table") };
         file
     }
 }
@@ -72,9 +72,9 @@ impl Cut {
 /// All that can be tried, the largest cuts first.
 fn cuts(file: &Table) -> Vec<Cut> {
     let mut cuts = Vec::new();
-    let root = Node::Table(file.clone());
+    let root = SketchNode::Table(file.clone());
     walk(&root, &mut Vec::new(), &mut |node, path| {
-        let Node::List(items) = node else { return };
+        let SketchNode::List(items) = node else { return };
         let mut count = items.len() / 2;
         while count > 0 {
             for at in (0..=items.len() - count).step_by(count) {
@@ -84,7 +84,7 @@ fn cuts(file: &Table) -> Vec<Cut> {
         }
     });
     walk(&root, &mut Vec::new(), &mut |node, path| {
-        let Node::Table(table) = node else { return };
+        let SketchNode::Table(table) = node else { return };
         for at in 0..table.keys.len() {
             cuts.push(Cut { path: [path, &[at]].concat(), change: Change::Remove(1) });
         }
@@ -97,11 +97,11 @@ fn cuts(file: &Table) -> Vec<Cut> {
     cuts
 }
 
-fn walk(node: &Node, path: &mut Vec<usize>, see: &mut dyn FnMut(&Node, &[usize])) {
+fn walk(node: &SketchNode, path: &mut Vec<usize>, see: &mut dyn FnMut(&SketchNode, &[usize])) {
     see(node, path);
-    let parts: Vec<&Node> = match node {
-        Node::Table(table) => table.keys.iter().map(|(_, node)| node).collect(),
-        Node::List(items) => items.iter().collect(),
+    let parts: Vec<&SketchNode> = match node {
+        SketchNode::Table(table) => table.keys.iter().map(|(_, node)| node).collect(),
+        SketchNode::List(items) => items.iter().collect(),
         _ => Vec::new(),
     };
     for (index, part) in parts.into_iter().enumerate() {
@@ -113,7 +113,7 @@ fn walk(node: &Node, path: &mut Vec<usize>, see: &mut dyn FnMut(&Node, &[usize])
 
 /// Simpler values than `node`: zero, half, rounded down. Each is less than the one before, so the
 /// search ends.
-fn simpler(node: &Node) -> Vec<Node> {
+fn simpler(node: &SketchNode) -> Vec<SketchNode> {
     let numbers = |n: u64, least: u64| {
         let mut simpler = vec![least, n / 2, rounded(n, 1), rounded(n, 2), n.saturating_sub(1)];
         simpler.retain(|m| *m < n && *m >= least);
@@ -121,27 +121,27 @@ fn simpler(node: &Node) -> Vec<Node> {
         simpler
     };
     match node {
-        Node::Span(span) => {
+        SketchNode::Span(span) => {
             let ps = span.as_ps();
             // A picosecond less is no simpler.
             let mut simpler = vec![0, ps / 2, rounded(ps, 1), rounded(ps, 2), rounded(ps, 3)];
             simpler.retain(|m| *m < ps);
-            simpler.into_iter().map(|ps| Node::Span(Span::from_ps(ps))).collect()
+            simpler.into_iter().map(|ps| SketchNode::Span(Span::from_ps(ps))).collect()
         }
-        Node::Bytes(bytes) => {
+        SketchNode::Bytes(bytes) => {
             let mut of = numbers(bytes.get(), 1);
             of.push(bytes.get() / 1024 * 1024);
             of.retain(|n| *n > 0 && *n < bytes.get());
-            of.into_iter().map(|n| Node::Bytes(Bytes::new(n))).collect()
+            of.into_iter().map(|n| SketchNode::Bytes(Bytes::new(n))).collect()
         }
-        Node::Whole(n) => numbers(*n, 0).into_iter().map(Node::Whole).collect(),
-        Node::Text(_)
-        | Node::Word(..)
-        | Node::Rate(_)
-        | Node::Decimal(_)
-        | Node::Boolean(_)
-        | Node::List(_)
-        | Node::Table(_) => Vec::new(),
+        SketchNode::Whole(n) => numbers(*n, 0).into_iter().map(SketchNode::Whole).collect(),
+        SketchNode::Text(_)
+        | SketchNode::Word(..)
+        | SketchNode::Rate(_)
+        | SketchNode::Decimal(_)
+        | SketchNode::Boolean(_)
+        | SketchNode::List(_)
+        | SketchNode::Table(_) => Vec::new(),
     }
 }
 

@@ -4,7 +4,7 @@
 use laxity_clock::Shift;
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Rate, Span};
-use laxity_world::experiment::{Division, Refusal, Routing};
+use laxity_world::experiment::{Division, RefusalEffect, Routing};
 
 use super::dice::Dice;
 use super::names::HOSTS;
@@ -158,7 +158,7 @@ fn admission(dice: &mut Dice) -> Drawn<Option<Part<RawAdmission>>> {
         local_deadline: unsaid(),
         deadlines: dice.any::<Division>(0.4),
         // A refusal is no fault of a drawn scenario.
-        refusal: word::<Refusal>("expected"),
+        refusal: word::<RefusalEffect>("expected"),
         fill: unsaid(),
     }))
 }

@@ -17,7 +17,7 @@ use crate::written::{Either, Entries, List, Part, Written};
 
 /// A value as it will stand in the file.
 #[derive(Debug, Clone)]
-pub enum Node {
+pub enum SketchNode {
     /// Any text.
     Text(String),
     /// One of the format's words, and all of those.
@@ -35,7 +35,7 @@ pub enum Node {
     /// `true` or `false`.
     Boolean(bool),
     /// A list.
-    List(Vec<Node>),
+    List(Vec<SketchNode>),
     /// A table.
     Table(Table),
 }
@@ -43,30 +43,30 @@ pub enum Node {
 /// Keys and what they are, in the order of the file.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
-    pub(super) keys: Vec<(&'static str, Node)>,
+    pub(super) keys: Vec<(&'static str, SketchNode)>,
 }
 
-impl From<Span> for Node {
+impl From<Span> for SketchNode {
     fn from(span: Span) -> Self {
-        Node::Span(span)
+        SketchNode::Span(span)
     }
 }
 
-impl From<Bytes> for Node {
+impl From<Bytes> for SketchNode {
     fn from(bytes: Bytes) -> Self {
-        Node::Bytes(bytes)
+        SketchNode::Bytes(bytes)
     }
 }
 
-impl From<Rate> for Node {
+impl From<Rate> for SketchNode {
     fn from(rate: Rate) -> Self {
-        Node::Rate(rate)
+        SketchNode::Rate(rate)
     }
 }
 
 /// The value of a key with the raw form `F`, if any.
 pub(super) struct Drawn<F> {
-    pub(super) node: Option<Node>,
+    pub(super) node: Option<SketchNode>,
     field: PhantomData<fn() -> F>,
 }
 
@@ -104,7 +104,7 @@ macro_rules! table {
 }
 pub(super) use table;
 
-fn drawn<F>(node: impl Into<Option<Node>>) -> Drawn<F> {
+fn drawn<F>(node: impl Into<Option<SketchNode>>) -> Drawn<F> {
     Drawn { node: node.into(), field: PhantomData }
 }
 
@@ -115,51 +115,51 @@ pub(super) fn unsaid<F>() -> Drawn<F> {
 
 pub(super) fn quantity<B: Bounds>(quantity: B::Quantity) -> Drawn<Option<Written<Bounded<B>>>>
 where
-    B::Quantity: Into<Node>,
+    B::Quantity: Into<SketchNode>,
 {
     drawn(quantity.into())
 }
 
 pub(super) fn whole<const LEAST: u64, const MOST: u64>(n: u64) -> Drawn<Option<Written<Whole<LEAST, MOST>>>> {
-    drawn(Node::Whole(n.clamp(LEAST, MOST)))
+    drawn(SketchNode::Whole(n.clamp(LEAST, MOST)))
 }
 
 pub(super) fn factor(factor: f64) -> Drawn<Option<Written<Factor>>> {
-    drawn(Node::Decimal(factor))
+    drawn(SketchNode::Decimal(factor))
 }
 
 pub(super) fn share(share: f64) -> Drawn<Option<Written<Share>>> {
-    drawn(Node::Decimal(share))
+    drawn(SketchNode::Decimal(share))
 }
 
 pub(super) fn boolean(value: bool) -> Drawn<Option<Written<bool>>> {
-    drawn(Node::Boolean(value))
+    drawn(SketchNode::Boolean(value))
 }
 
 /// A difference of times, with its direction.
 pub(super) fn difference(shift: Shift) -> Drawn<Option<Written<Difference>>> {
-    drawn(Node::Text(shift.to_string()))
+    drawn(SketchNode::Text(shift.to_string()))
 }
 
 /// The rate error of a clock in ppm.
 pub(super) fn drift(ppm: i64) -> Drawn<Option<Written<RateError>>> {
-    drawn(Node::Text(format!("{ppm} ppm")))
+    drawn(SketchNode::Text(format!("{ppm} ppm")))
 }
 
 pub(super) fn text(text: impl Into<String>) -> Drawn<Option<Written<String>>> {
-    drawn(Node::Text(text.into()))
+    drawn(SketchNode::Text(text.into()))
 }
 
 pub(super) fn name(name: impl Into<String>) -> Drawn<Option<Written<Name>>> {
-    drawn(Node::Text(name.into()))
+    drawn(SketchNode::Text(name.into()))
 }
 
 pub(super) fn names(names: Vec<String>) -> Drawn<Option<List<Written<Name>>>> {
-    drawn(Node::List(names.into_iter().map(Node::Text).collect()))
+    drawn(SketchNode::List(names.into_iter().map(SketchNode::Text).collect()))
 }
 
 pub(super) fn ends(names: Vec<String>) -> Drawn<Option<List<Written<EndName>>>> {
-    drawn(Node::List(names.into_iter().map(Node::Text).collect()))
+    drawn(SketchNode::List(names.into_iter().map(SketchNode::Text).collect()))
 }
 
 /// Every word of a choice.
@@ -170,22 +170,22 @@ pub(super) fn words<C: Choice>() -> Vec<&'static str> {
 /// The word `word` of a choice; panics if it is none.
 pub(super) fn word<C: Choice>(word: &str) -> Drawn<Option<Written<C>>> {
     let known = words::<C>().into_iter().find(|known| *known == word);
-    drawn(Node::Word(known.unwrap_or_else(|| panic!("`{word}` is not one of the words")), words::<C>))
+    drawn(SketchNode::Word(known.unwrap_or_else(|| panic!("`{word}` is not one of the words")), words::<C>))
 }
 
 pub(super) fn part<R>(drafted: Drafted<R>) -> Drawn<Option<Part<R>>> {
-    drawn(Node::Table(drafted.table))
+    drawn(SketchNode::Table(drafted.table))
 }
 
 pub(super) fn parts<R>(drafted: Vec<Drafted<R>>) -> Drawn<Option<List<Part<R>>>> {
     match drafted.is_empty() {
         true => unsaid(),
-        false => drawn(Node::List(drafted.into_iter().map(|d| Node::Table(d.table)).collect())),
+        false => drawn(SketchNode::List(drafted.into_iter().map(|d| SketchNode::Table(d.table)).collect())),
     }
 }
 
 pub(super) fn items<T>(of: Vec<Drawn<Option<Written<T>>>>) -> Drawn<Option<List<Written<T>>>> {
-    drawn(Node::List(of.into_iter().filter_map(|drawn| drawn.node).collect()))
+    drawn(SketchNode::List(of.into_iter().filter_map(|drawn| drawn.node).collect()))
 }
 
 pub(super) fn scalar<L, P>(of: Drawn<Option<Written<L>>>) -> Drawn<Option<Either<L, P>>> {
@@ -193,7 +193,7 @@ pub(super) fn scalar<L, P>(of: Drawn<Option<Written<L>>>) -> Drawn<Option<Either
 }
 
 pub(super) fn detailed<L, P>(drafted: Drafted<P>) -> Drawn<Option<Either<L, P>>> {
-    drawn(Node::Table(drafted.table))
+    drawn(SketchNode::Table(drafted.table))
 }
 
 pub(super) fn this<A, B>(of: Drawn<Option<Written<A>>>) -> Drawn<Option<Written<Or<A, B>>>> {
@@ -206,8 +206,8 @@ pub(super) fn that<A, B>(of: Drawn<Option<Written<B>>>) -> Drawn<Option<Written<
 
 /// Tables by names that are the user's.
 pub(super) fn entries<R>(of: Vec<(&'static str, Drafted<R>)>) -> Drawn<Option<Entries<Part<R>>>> {
-    let keys = of.into_iter().map(|(name, drafted)| (name, Node::Table(drafted.table)));
-    drawn(Node::Table(Table { keys: keys.collect() }))
+    let keys = of.into_iter().map(|(name, drafted)| (name, SketchNode::Table(drafted.table)));
+    drawn(SketchNode::Table(Table { keys: keys.collect() }))
 }
 
 /// The common part of several tables, and each of them by its name.
@@ -215,8 +215,8 @@ pub(super) fn several<R>(
     common: Drafted<R>,
     of: Vec<(&'static str, Drafted<R>)>,
 ) -> Drawn<Option<Several<R>>> {
-    let named = of.into_iter().map(|(name, drafted)| (name, Node::Table(drafted.table)));
-    drawn(Node::Table(Table { keys: common.table.keys.into_iter().chain(named).collect() }))
+    let named = of.into_iter().map(|(name, drafted)| (name, SketchNode::Table(drafted.table)));
+    drawn(SketchNode::Table(Table { keys: common.table.keys.into_iter().chain(named).collect() }))
 }
 
 /// One thing where several could be.
@@ -233,12 +233,12 @@ impl Table {
     }
 
     /// The value at a dotted path of tables, if any.
-    pub fn at(&self, path: &str) -> Option<&Node> {
+    pub fn at(&self, path: &str) -> Option<&SketchNode> {
         let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
         let node = self.keys.iter().find(|(other, _)| *other == key).map(|(_, node)| node)?;
         match (rest, node) {
             (None, node) => Some(node),
-            (Some(rest), Node::Table(table)) => table.at(rest),
+            (Some(rest), SketchNode::Table(table)) => table.at(rest),
             _ => None,
         }
     }
@@ -249,12 +249,12 @@ impl Table {
         for (key, node) in &self.keys {
             match (*key, node) {
                 // A node's own keys are those of `[host]` and `[adapter]`.
-                ("node", Node::Table(nodes)) => {
+                ("node", SketchNode::Table(nodes)) => {
                     let keys =
                         nodes.keys.iter().filter_map(|(_, node)| node.table()).flat_map(|node| &node.keys);
                     for (key, node) in keys {
                         match (*key, node) {
-                            ("adapter", Node::Table(adapters)) => {
+                            ("adapter", SketchNode::Table(adapters)) => {
                                 for (key, node) in &adapters.keys {
                                     match ADAPTERS.contains(key) {
                                         true => node.visit_words("adapter", see),
@@ -267,7 +267,7 @@ impl Table {
                         }
                     }
                 }
-                ("network", Node::Table(networks)) => {
+                ("network", SketchNode::Table(networks)) => {
                     for (key, node) in &networks.keys {
                         match node.table().filter(|network| network.at("joins").is_some()) {
                             Some(_) => node.visit_words("network", see),
@@ -282,24 +282,24 @@ impl Table {
 
     fn print(&self, text: &mut String, path: &str) {
         let full = |key: &str| if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
-        let tables =
-            |node: &Node| matches!(node, Node::List(items) if matches!(items[..], [Node::Table(_), ..]));
+        let tables = |node: &SketchNode| matches!(node, SketchNode::List(items) if matches!(items[..], [SketchNode::Table(_), ..]));
         let deep = path.contains('.');
-        let heading =
-            |node: &Node| !deep && matches!(node, Node::Table(_)) || path.is_empty() && tables(node);
+        let heading = |node: &SketchNode| {
+            !deep && matches!(node, SketchNode::Table(_)) || path.is_empty() && tables(node)
+        };
         for (key, node) in self.keys.iter().filter(|(_, node)| !heading(node)) {
             let _ = writeln!(text, "{key} = {}", node.inline());
         }
         for (key, node) in self.keys.iter().filter(|(_, node)| heading(node)) {
             match node {
-                Node::Table(table) => {
+                SketchNode::Table(table) => {
                     let _ = write!(text, "\n[{}]\n", full(key));
                     table.print(text, &full(key));
                 }
-                Node::List(items) => {
+                SketchNode::List(items) => {
                     for item in items {
                         let _ = write!(text, "\n[[{key}]]\n");
-                        let Node::Table(table) = item else { unreachable!("a list of tables") };
+                        let SketchNode::Table(table) = item else { unreachable!("a list of tables") };
                         for (key, node) in &table.keys {
                             let _ = writeln!(text, "{key} = {}", node.inline());
                         }
@@ -311,30 +311,30 @@ impl Table {
     }
 }
 
-impl Node {
+impl SketchNode {
     fn table(&self) -> Option<&Table> {
         match self {
-            Node::Table(table) => Some(table),
+            SketchNode::Table(table) => Some(table),
             _ => None,
         }
     }
 
     fn inline(&self) -> String {
         match self {
-            Node::Text(text) => format!("\"{text}\""),
-            Node::Word(word, _) => format!("\"{word}\""),
-            Node::Span(span) => format!("\"{span}\""),
-            Node::Bytes(bytes) => format!("\"{bytes}\""),
-            Node::Rate(rate) => format!("\"{rate}\""),
-            Node::Whole(n) => n.to_string(),
+            SketchNode::Text(text) => format!("\"{text}\""),
+            SketchNode::Word(word, _) => format!("\"{word}\""),
+            SketchNode::Span(span) => format!("\"{span}\""),
+            SketchNode::Bytes(bytes) => format!("\"{bytes}\""),
+            SketchNode::Rate(rate) => format!("\"{rate}\""),
+            SketchNode::Whole(n) => n.to_string(),
             // With a point, or a whole number would be read.
-            Node::Decimal(n) => format!("{n:?}"),
-            Node::Boolean(value) => value.to_string(),
-            Node::List(items) => {
-                let items: Vec<_> = items.iter().map(Node::inline).collect();
+            SketchNode::Decimal(n) => format!("{n:?}"),
+            SketchNode::Boolean(value) => value.to_string(),
+            SketchNode::List(items) => {
+                let items: Vec<_> = items.iter().map(SketchNode::inline).collect();
                 format!("[{}]", items.join(", "))
             }
-            Node::Table(table) => {
+            SketchNode::Table(table) => {
                 let keys: Vec<_> =
                     table.keys.iter().map(|(key, node)| format!("{key} = {}", node.inline())).collect();
                 format!("{{ {} }}", keys.join(", "))
@@ -344,12 +344,12 @@ impl Node {
 
     fn visit_words(&self, path: &str, see: &mut dyn FnMut(&str, &'static str, Vec<&'static str>)) {
         match self {
-            Node::Word(word, all) => see(path, word, all()),
-            Node::Boolean(value) => {
+            SketchNode::Word(word, all) => see(path, word, all()),
+            SketchNode::Boolean(value) => {
                 see(path, if *value { "true" } else { "false" }, vec!["true", "false"]);
             }
-            Node::List(items) => items.iter().for_each(|item| item.visit_words(path, see)),
-            Node::Table(table) => {
+            SketchNode::List(items) => items.iter().for_each(|item| item.visit_words(path, see)),
+            SketchNode::Table(table) => {
                 for (key, node) in &table.keys {
                     node.visit_words(&format!("{path}.{key}"), see);
                 }

@@ -3,7 +3,7 @@
 
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Rate, Span};
-use laxity_world::experiment::Refusal;
+use laxity_world::experiment::RefusalEffect;
 
 use super::dice::Dice;
 use super::sketch::{
@@ -71,7 +71,7 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
         test: unsaid(),
         local_deadline: unsaid(),
         deadlines: unsaid(),
-        refusal: dice.any::<Refusal>(0.2),
+        refusal: dice.any::<RefusalEffect>(0.2),
         fill: unsaid(),
     });
     table!(RawScenario {

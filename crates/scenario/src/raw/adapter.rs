@@ -1,7 +1,7 @@
 //! An adapter as it stands in a file: a scenario's `[adapter]`, and a file of its own.
 
-use laxity_model::adapter::cim250::{HostInterface, Memory};
-use laxity_model::adapter::{Answers, Excess, Late, Overload, Release, Selection, Takes, Tells};
+use laxity_model::adapter::cim250::{BufferMemory, HostInterface};
+use laxity_model::adapter::{Answers, Excess, LatePolicy, Overload, QueueSelection, Release, Takes, Tells};
 use laxity_qos::channel::Order;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -78,7 +78,7 @@ pub(crate) struct RawAdapter {
     pub(crate) doorbell: Option<Written<Bounded<Delay>>>,
     /// Generic: choice of the next command queue: by `priority` until the queue is empty, or in
     /// turn, a command each. Default `priority`.
-    pub(crate) selection: Option<Written<Selection>>,
+    pub(crate) selection: Option<Written<QueueSelection>>,
     /// Generic: `interrupt` for one with each response, or how often the host looks. Default `interrupt`.
     pub(crate) notification: Option<Written<NotificationWord>>,
     /// Generic: the queues in which the host leaves commands. Default: one for all packets, without end.
@@ -128,7 +128,7 @@ pub(crate) struct RawAdapter {
     /// CIM 250: how a message is negotiated with the host. Default `full`.
     pub(crate) interface: Option<Written<HostInterface>>,
     /// CIM 250: buses to the adapter's memory. Default `shared`.
-    pub(crate) memory: Option<Written<Memory>>,
+    pub(crate) memory: Option<Written<BufferMemory>>,
 }
 
 /// A number with its source.
@@ -278,7 +278,7 @@ pub(crate) struct RawStage {
     /// beyond what that has servers for. Default: as many as there are places.
     pub(crate) ahead: Option<Written<Ahead>>,
     /// Which of its queues is served next. Default `priority`.
-    pub(crate) selection: Option<Written<Selection>>,
+    pub(crate) selection: Option<Written<QueueSelection>>,
     /// Where packets wait; a packet joins the first that takes it. Default: one FIFO for all, without end.
     pub(crate) queue: Option<List<Part<RawQueue>>>,
     /// Steps of the service of a packet, in order; at least one.
@@ -310,7 +310,7 @@ pub(crate) struct RawQueue {
     pub(crate) overload: Option<Written<Overload>>,
     /// Treatment of a packet with an end-to-end deadline that passes before its service here.
     /// Default `keep`.
-    pub(crate) late: Option<Written<Late>>,
+    pub(crate) late: Option<Written<LatePolicy>>,
     /// How long before it is due a packet is late here, for what is left of its way; for `late =
     /// "drop"`. Default `0 us`.
     pub(crate) margin: Option<Written<Bounded<Delay>>>,

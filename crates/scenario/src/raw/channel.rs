@@ -4,7 +4,7 @@ use laxity_model::source::Allowance;
 use laxity_model::source::mpeg::Film;
 use laxity_qos::channel::{MessageOverflow, PacketOverflow};
 use laxity_qos::discipline::Class;
-use laxity_world::experiment::{Misses, Refusal};
+use laxity_world::experiment::{MissesEffect, RefusalEffect};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -72,11 +72,11 @@ pub(crate) struct RawChannel {
     pub(crate) mean_message: Option<Written<Bounded<Size>>>,
     /// Effect on the run if admission refuses the channel. Default: that of `[admission]`. Only for
     /// real time.
-    pub(crate) refusal: Option<Written<Refusal>>,
+    pub(crate) refusal: Option<Written<RefusalEffect>>,
     /// The effect on the exit code of messages within the contract that are late, lost or dropped.
     /// They have none while they are no more than the packets that `impairments` lost. Default:
     /// what `[run]` says. Only for real time.
-    pub(crate) misses: Option<Written<Misses>>,
+    pub(crate) misses: Option<Written<MissesEffect>>,
     /// Best effort: the rate for which it counts where a resource is shared by rates. Default: what
     /// is left. Real time has that of its contract.
     pub(crate) share: Option<Written<Bounded<Flow>>>,

@@ -1,14 +1,14 @@
 //! Adapters as files and scenarios say them, and what they can get wrong.
 
 use laxity_model::adapter::{
-    Answers, Buffers, CommandQueue, Excess, Late, Moderation, Notification, Overload, Own, PROCESSOR,
-    Policing, Pool, Release, Resource, ResponseQueue, Selection, Takes, Tells,
+    AdapterBuffers, Answers, BufferPool, CommandQueue, Excess, LatePolicy, Moderation, Notification,
+    Overload, Own, PROCESSOR, Policing, QueueSelection, Release, Resource, ResponseQueue, Takes, Tells,
 };
 use laxity_model::node::DriverConfig;
 use laxity_qos::channel::Order;
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span};
-use laxity_world::experiment::Adapter as Valid;
+use laxity_world::experiment::AdapterSpec as Valid;
 
 use super::*;
 
@@ -123,9 +123,12 @@ phase = [{ fixed = "1 us" }]
         ..ResponseQueue::default()
     };
     assert_eq!(interface.responses, [dropping, ResponseQueue { slots: Some(3), ..ResponseQueue::default() }]);
-    let buffers = Buffers { pool: Pool::Shared(8), overload: Overload::Priority };
+    let buffers = AdapterBuffers { pool: BufferPool::Shared(8), overload: Overload::Priority };
     assert_eq!(adapter.transmit_buffers, buffers);
-    assert_eq!(adapter.receive_buffers, Buffers { pool: Pool::PerChannel(4), overload: Overload::Drop });
+    assert_eq!(
+        adapter.receive_buffers,
+        AdapterBuffers { pool: BufferPool::PerChannel(4), overload: Overload::Drop }
+    );
     let resource = |name: &str, servers, preemptive| Resource {
         name: name.into(),
         servers,
@@ -137,7 +140,7 @@ phase = [{ fixed = "1 us" }]
     let (processor, banks) = (resource("processor", 1, true), resource("banks", 2, false));
     assert_eq!(adapter.resources, [processor, banks, resource("bus", 1, true)]);
     let dma = &adapter.transmit[0];
-    assert_eq!((dma.servers, dma.selection), (3, Selection::RoundRobin));
+    assert_eq!((dma.servers, dma.selection), (3, QueueSelection::RoundRobin));
     assert_eq!((dma.queues[0].order, dma.queues[0].slots), (Order::Edf, Some(5)));
     assert_eq!((dma.queues[0].overload, dma.queues[1].priority), (Overload::Drop, 7));
     let [copied, fetched, told] = dma.phases.as_slice() else { panic!() };
@@ -188,7 +191,7 @@ response_queue = [{ spread = 4 }]
     let adapter = generic(table, dma, r#"{ fixed = "1 us", per_packet = "20 ns" }"#);
     let adapter = described(&adapter);
     let interface = &adapter.interface;
-    assert_eq!((interface.doorbell, interface.selection), (Span::from_ns(300), Selection::RoundRobin));
+    assert_eq!((interface.doorbell, interface.selection), (Span::from_ns(300), QueueSelection::RoundRobin));
     let [urgent, rest] = &interface.queues[..] else { panic!("there are two") };
     assert_eq!((urgent.takes, urgent.release, urgent.spread), (Takes::Levels(0, 3), Release::Completed, 1));
     assert_eq!((rest.takes, rest.release, rest.spread), (Takes::Levels(4, 31), Release::Fetched, 4));
@@ -375,7 +378,7 @@ phase = [{ releases = true }]
 
 "#,
     );
-    let pool = |own, overload| Buffers { pool: Pool::Reserved { own, shared: 3 }, overload };
+    let pool = |own, overload| AdapterBuffers { pool: BufferPool::Reserved { own, shared: 3 }, overload };
     assert_eq!(adapter.transmit_buffers, pool(Own::Contract, Overload::Block));
     assert_eq!(adapter.receive_buffers, pool(Own::Each(2), Overload::Drop));
     let tolerance = Span::from_ms(5);
@@ -384,7 +387,7 @@ phase = [{ releases = true }]
     assert_eq!(adapter.receive_policing, Some(demotes));
     let [select, link] = &adapter.transmit[..] else { panic!("two stages") };
     assert_eq!((select.ahead, link.ahead), (Some(1), None));
-    assert_eq!((select.queues[0].overload, select.queues[0].late), (Overload::Importance, Late::Drop));
+    assert_eq!((select.queues[0].overload, select.queues[0].late), (Overload::Importance, LatePolicy::Drop));
     assert_eq!((select.phases[0].releases, link.phases[0].releases), (true, false));
     assert!(adapter.receive[0].phases[0].releases);
 }

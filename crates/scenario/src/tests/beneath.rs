@@ -2,7 +2,7 @@
 
 use laxity_model::adapter::{Description, Moderation};
 use laxity_units::Span;
-use laxity_world::experiment::Adapter as Valid;
+use laxity_world::experiment::AdapterSpec as Valid;
 
 use super::*;
 

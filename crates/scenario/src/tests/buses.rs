@@ -48,7 +48,7 @@ time = "1 s"
 fn bus(experiment: &Experiment, name: &str, link: u8) -> (bool, bool, bool) {
     let called = |node: &NodeSpec| node.name.as_deref() == Some(name);
     let node = experiment.nodes.iter().position(called).expect("it is there");
-    let Adapter::Described(description) = experiment.adapter_of(node, LinkId(link)) else {
+    let AdapterSpec::Described(description) = experiment.adapter_of(node, LinkId(link)) else {
         panic!("it is described");
     };
     assert_eq!(description.bus(), Some((1, "pci")));

@@ -217,8 +217,8 @@ source = { kind = "periodic", interval = "10 ms" }
 time = "1 s"
 "#;
     let experiment = right(text).first();
-    let Adapter::Described(slow) = experiment.adapter(2) else { panic!("it is described") };
-    let Adapter::Described(fast) = experiment.adapter(0) else { panic!("it is described") };
+    let AdapterSpec::Described(slow) = experiment.adapter(2) else { panic!("it is described") };
+    let AdapterSpec::Described(fast) = experiment.adapter(0) else { panic!("it is described") };
     assert_eq!(**fast, slow.as_ref().clone().with_speedup(2.0));
     assert_ne!(fast, slow);
     assert_eq!(experiment.nodes[0].adapters, experiment.nodes[1].adapters);

@@ -25,7 +25,7 @@ fn a_scenario_is_what_it_says_and_the_rest_by_default() {
     assert_eq!(experiment.host(0).subsystem.preemption.real_time, Block::Packets(4));
     assert_eq!(experiment.host(0).subsystem.packet, Bytes::from_kib(4));
     assert_eq!(experiment.admission.formula, Some(Formula::Corrected));
-    let Adapter::Null(costs) = &experiment.adapters[0] else { panic!() };
+    let AdapterSpec::Null(costs) = &experiment.adapters[0] else { panic!() };
     assert_eq!(costs.transmit(Bytes::from_kib(4)), Span::from_ns(244_800));
     let [video, bulk] = experiment.channels.as_slice() else { panic!() };
     assert_eq!(video.spec.rate(), Rate::from_bytes_per_sec(1200 * 1024));

@@ -1,6 +1,6 @@
 //! `[signalling]`: nodes, their clocks, when channels are asked for, and what fails.
 
-use laxity_signalling::contract::Contract;
+use laxity_signalling::contract::ChannelContract;
 use laxity_units::{Bytes, Span};
 
 use super::errors::refused;
@@ -70,14 +70,14 @@ fn a_file_says_when_and_what() {
     let experiment = right(FILE).first();
     let spec = experiment.signalling.as_ref().expect("the file has nodes");
     let ms = Span::from_ms;
-    let Asked::Once { at, until, changes } = &experiment.channels[0].asked else { panic!() };
+    let AskedTimes::Once { at, until, changes } = &experiment.channels[0].asked else { panic!() };
     assert_eq!((*at, *until), (ms(100), Some(ms(9000))));
     let film = experiment.channels[0].contract().expect("it is real time");
     assert_eq!((film.min_interval, film.deadline), (ms(20), ms(60)));
-    let faster = Contract { min_interval: ms(10), ..film };
-    assert_eq!(changes[..], [(ms(3000), faster), (ms(5000), Contract { deadline: ms(50), ..film })]);
-    assert_eq!(experiment.channels[1].asked, Asked::Calls { every: ms(1000), hold: ms(20_000) });
-    assert_eq!(experiment.channels[2].asked, Asked::ALWAYS);
+    let faster = ChannelContract { min_interval: ms(10), ..film };
+    assert_eq!(changes[..], [(ms(3000), faster), (ms(5000), ChannelContract { deadline: ms(50), ..film })]);
+    assert_eq!(experiment.channels[1].asked, AskedTimes::Calls { every: ms(1000), hold: ms(20_000) });
+    assert_eq!(experiment.channels[2].asked, AskedTimes::ALWAYS);
     let what: Vec<_> = spec.outages.iter().map(|outage| (outage.what, outage.length)).collect();
     assert_eq!(what, [(Fails::Node(1), Some(ms(2000))), (Fails::Network(1), None)]);
     let clock = spec.clocks[1].clock().expect("it is a clock");

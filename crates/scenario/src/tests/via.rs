@@ -1,6 +1,6 @@
 //! Clusters of virtual interfaces: keys, experiments, results and errors.
 
-use laxity_model::via::{Doorbells, Firmware, Limits, ViaConfig};
+use laxity_model::via::{Doorbells, Firmware, ViLimits, ViaConfig};
 use laxity_units::{Bytes, Span};
 use laxity_world::experiment::ViaSpec;
 use laxity_world::results::Run;
@@ -87,7 +87,7 @@ fn a_cluster_is_what_its_file_says() {
     let experiment = only(VIRTUAL);
     let via = experiment.via.unwrap();
     assert_eq!(via.adapter.firmware, Firmware::QualityOfService);
-    let Limits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort, doorbells } =
+    let ViLimits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort, doorbells } =
         via.adapter.limits;
     assert_eq!(doorbells, Doorbells::Merged);
     assert_eq!((send_buffers, receive_buffers, nsdma_queue, guard), (Some(8), None, false, 1));

@@ -6,8 +6,8 @@ use std::thread::Scope;
 use std::time::Duration;
 
 use laxity_client::{Channel, Contract};
-use laxity_machine::namespace::Owner;
-use laxity_machine::place::{Placement, place};
+use laxity_machine::namespace::RunOwner;
+use laxity_machine::place::{ThreadPlacement, place};
 
 use crate::daemons::{Daemons, count};
 use crate::line::{Hosts, address, device, mark, pour};
@@ -136,7 +136,7 @@ struct Receiving<'scope> {
 }
 
 /// Runs a case for `seconds`.
-pub(crate) fn run(owner: &Owner, case: Case, sender: Sender, seconds: u64) -> Result<Outcome, String> {
+pub(crate) fn run(owner: &RunOwner, case: Case, sender: Sender, seconds: u64) -> Result<Outcome, String> {
     let hosts = Hosts::new(owner, case.hosts())?;
     sender.limit(&hosts)?;
     if sender == Sender::Laxity {
@@ -149,7 +149,7 @@ pub(crate) fn run(owner: &Owner, case: Case, sender: Sender, seconds: u64) -> Re
 /// A thread of a program: before others that want the processor, and behind the daemons.
 pub(crate) fn prompt() {
     // Without the right to it, all senders are equally late.
-    let _ = place(Placement { core: None, fifo: Some(5) });
+    let _ = place(ThreadPlacement { core: None, fifo: Some(5) });
 }
 
 /// Runs the flood beside `send`, which gives the sent messages of both streams; then ends all.

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use laxity_client::{Channel, Client, Contract, Error};
-use laxity_machine::namespace::Owner;
+use laxity_machine::namespace::RunOwner;
 
 use crate::daemons::{Daemons, LEASE, within};
 use crate::line::Hosts;
@@ -53,7 +53,7 @@ fn word(holds: bool) -> &'static str {
 }
 
 /// Tries all of them: a row for each.
-pub(crate) fn judge(owner: &Owner, seconds: u64) -> Result<Vec<Row>, String> {
+pub(crate) fn judge(owner: &RunOwner, seconds: u64) -> Result<Vec<Row>, String> {
     eprintln!("claims");
     let hosts = Hosts::new(owner, 3)?;
     let mut daemons = Daemons::start(&hosts)?;

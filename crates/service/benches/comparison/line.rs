@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use laxity_machine::ip::Ip;
-use laxity_machine::namespace::{Namespace, Owner};
+use laxity_machine::namespace::{Namespace, RunOwner};
 use laxity_machine::udp::{set_priority, set_tos};
 use nix::sys::socket::{setsockopt, sockopt};
 
@@ -33,7 +33,7 @@ pub(crate) fn address(number: usize, right: bool) -> Ipv4Addr {
 
 impl Hosts {
     /// Makes `count` hosts; line `n` joins host `n - 1` and host `n`, and hosts forward packets.
-    pub(crate) fn new(owner: &Owner, count: usize) -> Result<Self, String> {
+    pub(crate) fn new(owner: &RunOwner, count: usize) -> Result<Self, String> {
         let name = |host| format!("lxc-{}-{host}", std::process::id());
         let made = (0..count).map(|host| owner.namespace(&name(host)));
         let spaces: Vec<Namespace> = made.collect::<Result<_, _>>().map_err(|why| why.to_string())?;

@@ -18,7 +18,7 @@ mod table;
 use std::path::Path;
 
 use cases::{CASES, SENDERS};
-use laxity_machine::namespace::Owner;
+use laxity_machine::namespace::RunOwner;
 use laxity_machine::place::keep_awake;
 use laxity_service::{NodeFile, serve};
 
@@ -53,7 +53,7 @@ fn compare(words: &[&str]) -> Result<(), String> {
             _ => return Err("the options are --seconds N, --rows, --claims and --section FILE".to_owned()),
         }
     }
-    let owner = Owner::claim().map_err(|why| why.to_string())?;
+    let owner = RunOwner::claim().map_err(|why| why.to_string())?;
     // For all senders alike: otherwise only the daemons would keep processors awake.
     let _awake = keep_awake();
     if rows {

@@ -15,7 +15,7 @@ mod trips;
 use std::time::Duration;
 
 use daemons::Daemons;
-use laxity_machine::place::{Placement, place};
+use laxity_machine::place::{ThreadPlacement, place};
 use nix::time::{ClockId, clock_gettime};
 use trips::Wait;
 
@@ -40,7 +40,7 @@ fn counted<T>(f: impl FnOnce() -> T) -> (T, Duration) {
 
 /// Keeps this thread, and those that it starts from here on, on a processor.
 fn stay_on(processor: usize) {
-    assert!(place(Placement::on(processor)).is_empty(), "there is a processor {processor}");
+    assert!(place(ThreadPlacement::on(processor)).is_empty(), "there is a processor {processor}");
 }
 
 fn main() {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use laxity_client::{Client, Contract};
-use laxity_machine::udp::{Receiver, Sender};
+use laxity_machine::udp::{UdpReceiver, UdpSender};
 
 use crate::daemons::{Daemons, open, patiently};
 use crate::{SECONDS, counted};
@@ -21,7 +21,7 @@ const LENGTHS: [usize; 2] = [64, 1300];
 fn plain(length: usize) -> f64 {
     let (here, there) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
     here.connect(there.local_addr().unwrap()).unwrap();
-    let (mut sender, mut receiver, payload) = (Sender::new(false), Receiver::new(), vec![1; length]);
+    let (mut sender, mut receiver, payload) = (UdpSender::new(false), UdpReceiver::new(), vec![1; length]);
     let (begin, mut count) = (Instant::now(), 0_u64);
     while begin.elapsed() < Duration::from_secs(SECONDS) {
         (0..BATCH).for_each(|_| sender.add(&payload));

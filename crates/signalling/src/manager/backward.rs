@@ -7,7 +7,7 @@ use crate::ended::Ending;
 use crate::faults::Fault;
 use crate::identity::{Epoch, NodeId};
 use crate::message::{Body, is_route};
-use crate::refusal::{Refused, Resource, Shortage};
+use crate::refusal::{Denial, NodeResource, Shortage};
 use crate::resources::Resources;
 
 impl<R: Resources> Manager<R> {
@@ -42,7 +42,7 @@ impl<R: Resources> Manager<R> {
         let Some(own) = deadlines.get(at).copied().filter(within).filter(agrees) else {
             self.counters.contradictory += 1;
             self.send(from, about, Body::Unknown);
-            return self.refuse(now, prev, about, Shortage::of(Resource::Agreement, 0), true);
+            return self.refuse(now, prev, about, Shortage::of(NodeResource::Agreement, 0), true);
         };
         if slot.deadline.is_none() {
             slot.deadline = Some(own);
@@ -70,14 +70,7 @@ impl<R: Resources> Manager<R> {
     }
 
     /// Reverse phase: the version is refused; frees what is reserved for it.
-    pub(super) fn on_refuse(
-        &mut self,
-        now: Time,
-        from: NodeId,
-        about: About,
-        refused: Refused,
-        beyond: bool,
-    ) {
+    pub(super) fn on_refuse(&mut self, now: Time, from: NodeId, about: About, refused: Denial, beyond: bool) {
         let About { channel, version, .. } = about;
         let Some(hop) = self.hops.get(&channel) else {
             self.counters.unknown += 1;

@@ -5,12 +5,12 @@ use laxity_units::{Span, Time};
 use super::{About, Manager, Timer};
 use crate::division::{self, Needs};
 use crate::ended::Ending;
-use crate::event::Event;
+use crate::event::SourceEvent;
 use crate::faults::Fault;
 use crate::hop::{Hop, Slot};
-use crate::identity::{ChannelId, Epoch, NodeId, Version};
+use crate::identity::{Epoch, GlobalChannelId, NodeId, Version};
 use crate::message::{Ask, Body, MOST_HOPS, is_route};
-use crate::refusal::{Acceptable, Refused, Resource, Shortage};
+use crate::refusal::{Alternative, Denial, NodeResource, Shortage};
 use crate::resources::Resources;
 
 impl<R: Resources> Manager<R> {
@@ -20,11 +20,11 @@ impl<R: Resources> Manager<R> {
         let About { channel, version, sequence } = about;
         if !self.is_sound(from, about, &ask) {
             self.counters.contradictory += 1;
-            return self.refuse_to(now, from, about, Shortage::of(Resource::Valid, 0), false);
+            return self.refuse_to(now, from, about, Shortage::of(NodeResource::Valid, 0), false);
         }
         if from.is_some_and(|from| self.is_former(from, channel)) {
             self.counters.stale += 1;
-            return self.refuse_to(now, from, about, Shortage::of(Resource::Agreement, 0), false);
+            return self.refuse_to(now, from, about, Shortage::of(NodeResource::Agreement, 0), false);
         }
         match from.and_then(|from| self.ended.ending(from, channel, version)) {
             Some(Ending::Refused(refused)) => {
@@ -32,7 +32,7 @@ impl<R: Resources> Manager<R> {
             }
             Some(Ending::Over) => {
                 self.counters.stale += 1;
-                return self.refuse_to(now, from, about, Shortage::of(Resource::Agreement, 0), false);
+                return self.refuse_to(now, from, about, Shortage::of(NodeResource::Agreement, 0), false);
             }
             None => {}
         }
@@ -41,7 +41,7 @@ impl<R: Resources> Manager<R> {
         if let Some(hop) = self.hops.get_mut(&channel) {
             if (hop.prev, hop.next, hop.owner, hop.port) != (from, next, ask.owner, ask.port) {
                 self.counters.contradictory += 1;
-                return self.refuse_to(now, from, about, Shortage::of(Resource::Valid, 0), false);
+                return self.refuse_to(now, from, about, Shortage::of(NodeResource::Valid, 0), false);
             }
             if sequence <= hop.sequence && !self.broken(Fault::SequenceIgnored) {
                 self.counters.stale += 1;
@@ -102,14 +102,14 @@ impl<R: Resources> Manager<R> {
         {
             if slot.contract != ask.contract {
                 self.counters.contradictory += 1;
-                return Err((Shortage::of(Resource::Agreement, 0), true));
+                return Err((Shortage::of(NodeResource::Agreement, 0), true));
             }
             let needed = slot.needs.least.saturating_add(slot.way);
             return if needed <= ask.balance { Ok(()) } else { Err((late(ask, needed), true)) };
         }
         let known = self.hops.contains_key(&channel);
         if !known && self.hops.len() >= self.settings.entries {
-            return Err((Shortage::of(Resource::Entries, 1).but(Acceptable::Later), false));
+            return Err((Shortage::of(NodeResource::Entries, 1).but(Alternative::Later), false));
         }
         let at = ask.hops.len();
         let fresh = Hop {
@@ -193,9 +193,9 @@ impl<R: Resources> Manager<R> {
             }
             Err(late) => {
                 let least = division::least(&ask.hops, ask.division).saturating_add(ask.between);
-                let acceptable = Acceptable::Deadline(least);
-                let shortage = Shortage::of(Resource::Deadline, late.missing.as_ps()).but(acceptable);
-                let refused = Refused { node: ask.route[late.hop], shortage };
+                let acceptable = Alternative::Deadline(least);
+                let shortage = Shortage::of(NodeResource::Deadline, late.missing.as_ps()).but(acceptable);
+                let refused = Denial { node: ask.route[late.hop], shortage };
                 self.refuse_as(now, from, about, refused, false);
             }
         }
@@ -213,7 +213,7 @@ impl<R: Resources> Manager<R> {
             // disagree.
             Some(answer) if **answer != deadlines => {
                 self.counters.contradictory += 1;
-                return self.refuse(now, from, about, Shortage::of(Resource::Agreement, 0), false);
+                return self.refuse(now, from, about, Shortage::of(NodeResource::Agreement, 0), false);
             }
             Some(_) => {}
             None => {
@@ -243,10 +243,10 @@ impl<R: Resources> Manager<R> {
         shortage: Shortage,
         beyond: bool,
     ) {
-        self.refuse_as(now, from, about, Refused { node: self.node, shortage }, beyond);
+        self.refuse_as(now, from, about, Denial { node: self.node, shortage }, beyond);
     }
 
-    fn refuse_as(&mut self, now: Time, from: Option<NodeId>, about: About, refused: Refused, beyond: bool) {
+    fn refuse_as(&mut self, now: Time, from: Option<NodeId>, about: About, refused: Denial, beyond: bool) {
         let About { channel, version, .. } = about;
         self.counters.refused += 1;
         self.drop_version(channel, version);
@@ -258,7 +258,7 @@ impl<R: Resources> Manager<R> {
 
     /// Refuses without touching what is held.
     fn refuse_to(&mut self, now: Time, from: Option<NodeId>, about: About, shortage: Shortage, beyond: bool) {
-        let refused = Refused { node: self.node, shortage };
+        let refused = Denial { node: self.node, shortage };
         self.refused_to(now, from, about, refused, beyond);
     }
 
@@ -267,7 +267,7 @@ impl<R: Resources> Manager<R> {
         now: Time,
         from: Option<NodeId>,
         about: About,
-        mut refused: Refused,
+        mut refused: Denial,
         beyond: bool,
     ) {
         if self.broken(Fault::RefusalMissingNothing) {
@@ -341,13 +341,13 @@ impl<R: Resources> Manager<R> {
     }
 
     /// The source uses a channel that ends here: its receiver is notified once.
-    pub(super) fn confirm(&mut self, channel: ChannelId) {
+    pub(super) fn confirm(&mut self, channel: GlobalChannelId) {
         let again = self.broken(Fault::ReceiverToldTwice);
         let Some(hop) = self.hops.get_mut(&channel) else { return };
         if !hop.told || again {
             hop.told = true;
             let port = hop.port;
-            self.events.push_back(Event::Opened { channel, port });
+            self.events.push_back(SourceEvent::Opened { channel, port });
         }
     }
 
@@ -374,6 +374,6 @@ impl<R: Resources> Manager<R> {
 /// The shortage of time where `needed` exceeds the balance.
 fn late(ask: &Ask, needed: Span) -> Shortage {
     let missing = needed.saturating_sub(ask.balance);
-    let acceptable = Acceptable::Deadline(ask.contract.deadline.saturating_add(missing));
-    Shortage::of(Resource::Deadline, missing.as_ps()).but(acceptable)
+    let acceptable = Alternative::Deadline(ask.contract.deadline.saturating_add(missing));
+    Shortage::of(NodeResource::Deadline, missing.as_ps()).but(acceptable)
 }

@@ -5,26 +5,26 @@ use laxity_units::Span;
 
 use super::Manager;
 use crate::call::State;
-use crate::contract::Contract;
-use crate::counters::Counters;
+use crate::contract::ChannelContract;
+use crate::counters::ManagerCounters;
 use crate::division;
 use crate::hop::{Hop, Slot};
-use crate::identity::{ChannelId, Epoch, NodeId, Version};
+use crate::identity::{Epoch, GlobalChannelId, NodeId, Version};
 use crate::quota::Quotas;
-use crate::resources::{Place, ReservationId, Resources};
+use crate::resources::{ChannelPlace, ReservationId, Resources};
 use crate::settings::Settings;
 
 /// One contract that a node holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Held {
+pub struct HeldContract {
     /// The channel.
-    pub channel: ChannelId,
+    pub channel: GlobalChannelId,
     /// The contract's number.
     pub version: Version,
     /// The contract.
-    pub contract: Contract,
+    pub contract: ChannelContract,
     /// The nodes before and after, and the queue at the destination.
-    pub place: Place,
+    pub place: ChannelPlace,
     /// The reservation for it among the node's resources.
     pub reservation: ReservationId,
     /// The local deadline; `None` while the reservation is tentative.
@@ -35,7 +35,7 @@ pub struct Held {
     /// end-to-end deadline.
     pub rest: Option<Span>,
     /// How long messages may wait for those of the contract before
-    /// ([`Asked::drain`](crate::resources::Asked::drain)).
+    /// ([`Asked::drain`](crate::resources::NodeRequest::drain)).
     pub drain: Span,
     /// The latest local deadline that the node can use.
     pub latest: Span,
@@ -80,24 +80,24 @@ impl<R: Resources> Manager<R> {
     }
 
     /// The counters.
-    pub fn counters(&self) -> &Counters {
+    pub fn counters(&self) -> &ManagerCounters {
         &self.counters
     }
 
     /// Every contract that the node holds, by channel.
-    pub fn held(&self) -> impl Iterator<Item = Held> + '_ {
+    pub fn held(&self) -> impl Iterator<Item = HeldContract> + '_ {
         self.hops.iter().flat_map(|(channel, hop)| hop.slots.iter().map(|slot| held(*channel, hop, slot)))
     }
 
     /// Every contract that the node holds of `channel`.
-    pub fn held_of(&self, channel: ChannelId) -> impl Iterator<Item = Held> + '_ {
+    pub fn held_of(&self, channel: GlobalChannelId) -> impl Iterator<Item = HeldContract> + '_ {
         let of =
             move |hop: &'_ Hop| hop.slots.iter().map(|slot| held(channel, hop, slot)).collect::<Vec<_>>();
         self.hops.get(&channel).map(of).into_iter().flatten()
     }
 
     /// The channels that begin here and are established, with the version in use.
-    pub fn established(&self) -> impl Iterator<Item = (ChannelId, Version)> + '_ {
+    pub fn established(&self) -> impl Iterator<Item = (GlobalChannelId, Version)> + '_ {
         self.calls.iter().filter_map(|(local, call)| match &call.state {
             State::Established(established) => Some((self.own(*local), established.version)),
             State::Opening { .. } | State::Closing { .. } => None,
@@ -105,7 +105,7 @@ impl<R: Resources> Manager<R> {
     }
 
     /// The channels that end here and that the receiving program was notified of.
-    pub fn received(&self) -> impl Iterator<Item = ChannelId> + '_ {
+    pub fn received(&self) -> impl Iterator<Item = GlobalChannelId> + '_ {
         self.hops.iter().filter(|(_, hop)| hop.told).map(|(channel, _)| *channel)
     }
 
@@ -131,13 +131,13 @@ impl<R: Resources> Manager<R> {
     }
 }
 
-fn held(channel: ChannelId, hop: &Hop, slot: &Slot) -> Held {
+fn held(channel: GlobalChannelId, hop: &Hop, slot: &Slot) -> HeldContract {
     let answer = slot.answer.as_deref().and_then(<[Span]>::split_last);
-    Held {
+    HeldContract {
         channel,
         version: slot.version,
         contract: slot.contract,
-        place: Place { from: hop.prev, to: hop.next, port: hop.port },
+        place: ChannelPlace { from: hop.prev, to: hop.next, port: hop.port },
         reservation: slot.reservation,
         deadline: slot.deadline,
         total: answer.map(|(_, sending)| division::total(sending.iter().copied())),

@@ -4,28 +4,28 @@ use laxity_units::{Span, Time};
 
 use super::{About, Manager, Timer};
 use crate::call::{Attempts, Call, Established, State, retry_at};
-use crate::contract::Contract;
-use crate::event::{Event, Open, Unfit};
+use crate::contract::ChannelContract;
+use crate::event::{OpenRequest, SourceEvent, Unfit};
 use crate::faults::Fault;
-use crate::identity::{ChannelId, Epoch, Version};
+use crate::identity::{Epoch, GlobalChannelId, Version};
 use crate::message::{Ask, Body, is_route};
-use crate::refusal::{Acceptable, Refused, Resource, Shortage};
+use crate::refusal::{Alternative, Denial, NodeResource, Shortage};
 use crate::resources::Resources;
 
 impl<R: Resources> Manager<R> {
-    /// Asks for a channel. The outcome is an [`Event`].
-    pub fn open(&mut self, now: Time, open: Open) -> ChannelId {
+    /// Asks for a channel. The outcome is a [`SourceEvent`].
+    pub fn open(&mut self, now: Time, open: OpenRequest) -> GlobalChannelId {
         let now = self.passed(now);
         let local = self.next_local;
         self.next_local += 1;
         let channel = self.own(local);
-        let Open { program, owner, port, contract, route } = open;
+        let OpenRequest { program, owner, port, contract, route } = open;
         if !contract.is_valid() || !is_route(&route) || route[0] != self.node {
-            self.refused_event(channel, Shortage::of(Resource::Valid, 0));
+            self.refused_event(channel, Shortage::of(NodeResource::Valid, 0));
             return channel;
         }
         if self.calls.len() >= self.settings.entries {
-            self.refused_event(channel, Shortage::of(Resource::Entries, 1).but(Acceptable::Later));
+            self.refused_event(channel, Shortage::of(NodeResource::Entries, 1).but(Alternative::Later));
             return channel;
         }
         self.renewed(now, program, 1);
@@ -40,7 +40,7 @@ impl<R: Resources> Manager<R> {
         channel
     }
 
-    /// Asks for another contract of an established channel. The outcome is an [`Event`]. Messages
+    /// Asks for another contract of an established channel. The outcome is a [`SourceEvent`]. Messages
     /// under the contract in use may be due `waits` later than by that contract, since they wait for
     /// those of an earlier one.
     ///
@@ -50,8 +50,8 @@ impl<R: Resources> Manager<R> {
     pub fn change(
         &mut self,
         now: Time,
-        channel: ChannelId,
-        contract: Contract,
+        channel: GlobalChannelId,
+        contract: ChannelContract,
         waits: Span,
     ) -> Result<Version, Unfit> {
         let now = self.passed(now);
@@ -81,7 +81,7 @@ impl<R: Resources> Manager<R> {
     ///
     /// # Errors
     /// The receiver was not notified of the channel, or the channel is over.
-    pub fn leave(&mut self, now: Time, channel: ChannelId) -> Result<(), Unfit> {
+    pub fn leave(&mut self, now: Time, channel: GlobalChannelId) -> Result<(), Unfit> {
         let now = self.passed(now);
         let hop = self.hops.get(&channel).filter(|hop| hop.told).ok_or(Unfit::NotHeld)?;
         let (prev, sequence) = (hop.prev, hop.sequence);
@@ -97,11 +97,11 @@ impl<R: Resources> Manager<R> {
         Ok(())
     }
 
-    /// Closes a channel that begins here. Its program is notified of the end by an [`Event`].
+    /// Closes a channel that begins here. Its program is notified of the end by a [`SourceEvent`].
     ///
     /// # Errors
     /// The channel does not begin here, or is being closed.
-    pub fn close(&mut self, now: Time, channel: ChannelId) -> Result<(), Unfit> {
+    pub fn close(&mut self, now: Time, channel: GlobalChannelId) -> Result<(), Unfit> {
         let now = self.passed(now);
         let local = self.local(channel).ok_or(Unfit::NotHeld)?;
         match self.calls.get(&local).map(|call| &call.state) {
@@ -114,12 +114,12 @@ impl<R: Resources> Manager<R> {
     }
 
     /// The identity of a channel that begins here.
-    pub(super) fn own(&self, local: u32) -> ChannelId {
+    pub(super) fn own(&self, local: u32) -> GlobalChannelId {
         let epoch = if self.broken(Fault::EpochIgnored) { Epoch(1) } else { self.epoch };
-        ChannelId { node: self.node, epoch, local }
+        GlobalChannelId { node: self.node, epoch, local }
     }
 
-    fn local(&self, channel: ChannelId) -> Option<u32> {
+    fn local(&self, channel: GlobalChannelId) -> Option<u32> {
         (channel == self.own(channel.local) && self.calls.contains_key(&channel.local))
             .then_some(channel.local)
     }
@@ -155,7 +155,14 @@ impl<R: Resources> Manager<R> {
     }
 
     /// Sends a request, or sends it again.
-    fn ask(&mut self, now: Time, local: u32, version: Version, contract: Contract, current: Option<Version>) {
+    fn ask(
+        &mut self,
+        now: Time,
+        local: u32,
+        version: Version,
+        contract: ChannelContract,
+        current: Option<Version>,
+    ) {
         let Some(about) = self.next_about(local, version) else { return };
         let Some(call) = self.calls.get(&local) else { return };
         let ask = Ask {
@@ -228,7 +235,7 @@ impl<R: Resources> Manager<R> {
                     change,
                     retiring,
                 });
-                self.events.push_back(Event::Established { channel, deadline });
+                self.events.push_back(SourceEvent::Established { channel, deadline });
                 self.refresh(now, channel.local);
             }
             State::Established(established) => match established.change {
@@ -252,13 +259,13 @@ impl<R: Resources> Manager<R> {
                     if swaps_at_once {
                         self.drop_version(channel, retired);
                     }
-                    self.events.push_back(Event::Changed { channel, version, deadline });
+                    self.events.push_back(SourceEvent::Changed { channel, version, deadline });
                     self.refresh(now, channel.local);
                 }
                 _ => {
                     self.counters.stale += 1;
                     if told_again {
-                        self.events.push_back(Event::Established { channel, deadline });
+                        self.events.push_back(SourceEvent::Established { channel, deadline });
                     }
                 }
             },
@@ -267,13 +274,13 @@ impl<R: Resources> Manager<R> {
         self.rearm(channel.local);
     }
 
-    pub(super) fn refused_at_source(&mut self, now: Time, about: About, refused: Refused, beyond: bool) {
+    pub(super) fn refused_at_source(&mut self, now: Time, about: About, refused: Denial, beyond: bool) {
         let About { channel, version, .. } = about;
         let local = channel.local;
         let Some(call) = self.calls.get_mut(&local) else { return };
         match &mut call.state {
             State::Opening { .. } => {
-                self.events.push_back(Event::Refused { channel, refused });
+                self.events.push_back(SourceEvent::Refused { channel, refused });
                 if beyond {
                     self.begin_release(now, local, false);
                 } else {
@@ -284,7 +291,7 @@ impl<R: Resources> Manager<R> {
             State::Established(established) => {
                 if established.change.is_some_and(|(changing, ..)| changing == version) {
                     established.change = None;
-                    self.events.push_back(Event::ChangeRefused { channel, version, refused });
+                    self.events.push_back(SourceEvent::ChangeRefused { channel, version, refused });
                     if !self.broken(Fault::ChangeRefusalKeepsNew) {
                         self.drop_version(channel, version);
                     }
@@ -330,7 +337,7 @@ impl<R: Resources> Manager<R> {
         match self.calls.get(&channel.local).map(|call| &call.state) {
             Some(State::Closing { told, .. }) => {
                 if *told {
-                    self.events.push_back(Event::Closed { channel, everywhere: true });
+                    self.events.push_back(SourceEvent::Closed { channel, everywhere: true });
                 }
                 self.forget(channel.local);
             }
@@ -349,8 +356,8 @@ impl<R: Resources> Manager<R> {
             State::Established(established)
                 if established.change.is_some_and(|(changing, ..)| changing == version) =>
             {
-                let shortage = Shortage::of(Resource::Agreement, 0).but(Acceptable::Later);
-                self.refused_at_source(now, about, Refused { node: self.node, shortage }, true);
+                let shortage = Shortage::of(NodeResource::Agreement, 0).but(Alternative::Later);
+                self.refused_at_source(now, about, Denial { node: self.node, shortage }, true);
             }
             // The request is on its way again, or the channel is over anyway.
             _ => self.counters.stale += 1,
@@ -361,10 +368,10 @@ impl<R: Resources> Manager<R> {
     pub(super) fn lost(&mut self, now: Time, local: u32) {
         let channel = self.own(local);
         if !self.broken(Fault::LossNotTold) {
-            self.events.push_back(Event::Lost { channel });
+            self.events.push_back(SourceEvent::Lost { channel });
         }
         if self.broken(Fault::LossToldTwice) {
-            self.events.push_back(Event::Lost { channel });
+            self.events.push_back(SourceEvent::Lost { channel });
         }
         self.begin_release(now, local, false);
     }
@@ -391,8 +398,9 @@ impl<R: Resources> Manager<R> {
         self.send(to, about, Body::Release { route });
     }
 
-    fn refused_event(&mut self, channel: ChannelId, shortage: Shortage) {
-        self.events.push_back(Event::Refused { channel, refused: Refused { node: self.node, shortage } });
+    fn refused_event(&mut self, channel: GlobalChannelId, shortage: Shortage) {
+        self.events
+            .push_back(SourceEvent::Refused { channel, refused: Denial { node: self.node, shortage } });
     }
 
     /// The timer of a call is due.
@@ -417,7 +425,10 @@ impl<R: Resources> Manager<R> {
         match &mut call.state {
             State::Opening { contract, attempts } => {
                 if attempts.until <= now {
-                    self.refused_event(channel, Shortage::of(Resource::Answer, 0).but(Acceptable::Later));
+                    self.refused_event(
+                        channel,
+                        Shortage::of(NodeResource::Answer, 0).but(Alternative::Later),
+                    );
                     return self.begin_release(now, local, false);
                 }
                 if attempts.next <= now {
@@ -431,7 +442,7 @@ impl<R: Resources> Manager<R> {
             State::Closing { attempts, told } => {
                 if attempts.until <= now {
                     if *told {
-                        self.events.push_back(Event::Closed { channel, everywhere: false });
+                        self.events.push_back(SourceEvent::Closed { channel, everywhere: false });
                     }
                     return self.forget(local);
                 }
@@ -448,8 +459,8 @@ impl<R: Resources> Manager<R> {
                 if let Some((version, contract, attempts)) = &mut established.change {
                     let (version, contract) = (*version, *contract);
                     if attempts.until <= now {
-                        let shortage = Shortage::of(Resource::Answer, 0).but(Acceptable::Later);
-                        let refused = Refused { node: self.node, shortage };
+                        let shortage = Shortage::of(NodeResource::Answer, 0).but(Alternative::Later);
+                        let refused = Denial { node: self.node, shortage };
                         let about = About { channel, version, sequence: 0 };
                         self.refused_at_source(now, about, refused, true);
                     } else if attempts.next <= now {

@@ -10,22 +10,22 @@ use laxity_units::{Span, Time};
 use super::network::Network;
 use super::node::{Node, QUOTA};
 use super::{Action, Plan, settings};
-use crate::contract::Contract;
-use crate::event::Event;
+use crate::contract::ChannelContract;
+use crate::event::SourceEvent;
 use crate::exact::{Exact, Sums};
-use crate::identity::{ChannelId, NodeId, Owner, Version};
-use crate::message::{Body, Message};
-use crate::refusal::{Refused, Resource};
+use crate::identity::{GlobalChannelId, NodeId, Owner, Version};
+use crate::message::{Body, ContractMessage};
+use crate::refusal::{Denial, NodeResource};
 use crate::resources::Resources;
 
 /// The record of every channel that was requested.
 #[derive(Default)]
 pub(super) struct Check {
-    channels: BTreeMap<ChannelId, Record>,
+    channels: BTreeMap<GlobalChannelId, Record>,
     /// Why channels were refused.
-    pub(super) refusals: BTreeMap<ChannelId, Refused>,
+    pub(super) refusals: BTreeMap<GlobalChannelId, Denial>,
     /// Channels that the receiving program closed.
-    pub(super) left: BTreeSet<ChannelId>,
+    pub(super) left: BTreeSet<GlobalChannelId>,
     /// Faults stopped so long ago that no channel may be lost any more.
     pub(super) settled: bool,
     /// The plan has no fault but delay and duplication.
@@ -35,7 +35,7 @@ pub(super) struct Check {
 struct Record {
     program: u32,
     route: Vec<NodeId>,
-    contracts: BTreeMap<Version, (Contract, Time)>,
+    contracts: BTreeMap<Version, (ChannelContract, Time)>,
     /// Per node of the route, its lives and the steps of its clock when the channel was asked for.
     lives: Vec<(u32, [u32; 2])>,
     state: State,
@@ -69,10 +69,10 @@ impl Check {
 
     pub(super) fn opened(
         &mut self,
-        channel: ChannelId,
+        channel: GlobalChannelId,
         program: u32,
         route: &[NodeId],
-        contract: Contract,
+        contract: ChannelContract,
         lives: Vec<(u32, [u32; 2])>,
         now: Time,
     ) -> Result<(), String> {
@@ -92,12 +92,18 @@ impl Check {
         }
     }
 
-    pub(super) fn changing(&mut self, channel: ChannelId, version: Version, contract: Contract, now: Time) {
+    pub(super) fn changing(
+        &mut self,
+        channel: GlobalChannelId,
+        version: Version,
+        contract: ChannelContract,
+        now: Time,
+    ) {
         let Some(record) = self.channels.get_mut(&channel) else { return };
         record.contracts.insert(version, (contract, now));
     }
 
-    pub(super) fn route(&self, channel: ChannelId) -> Option<&[NodeId]> {
+    pub(super) fn route(&self, channel: GlobalChannelId) -> Option<&[NodeId]> {
         self.channels.get(&channel).map(|record| &record.route[..])
     }
 
@@ -117,7 +123,7 @@ impl Check {
             if version.deadline.is_some_and(|deadline| deadline != reserved.deadline) {
                 return Err(format!("{id} committed {} at another deadline than it says", version.channel));
             }
-            let ChannelId { node, epoch, .. } = version.channel;
+            let GlobalChannelId { node, epoch, .. } = version.channel;
             let known = version.place.from.and_then(|from| manager.epoch_of(from, node));
             if known.is_some_and(|known| epoch < known) {
                 return Err(format!("{id} holds {} of a former life", version.channel));
@@ -155,7 +161,7 @@ impl Check {
     pub(super) fn fresh(&self, node: &Node) -> Result<(), String> {
         let Some(manager) = &node.manager else { return Err(format!("{} is off", node.id)) };
         let probed =
-            |channel: &ChannelId| self.channels.get(channel).is_some_and(|record| record.program == 9);
+            |channel: &GlobalChannelId| self.channels.get(channel).is_some_and(|record| record.program == 9);
         let empty = Exact::new(node.capacity.clone());
         let held = manager.held().find(|held| !probed(&held.channel));
         let used = manager.resources().snapshot() != empty.snapshot() || !manager.quotas().is_unused();
@@ -170,7 +176,7 @@ impl Check {
     }
 
     /// A message that leaves its node.
-    pub(super) fn sent(&mut self, from: NodeId, message: &Message) -> Result<(), String> {
+    pub(super) fn sent(&mut self, from: NodeId, message: &ContractMessage) -> Result<(), String> {
         if let (Body::Ask(_), true) = (&message.body, from == message.channel.node)
             && let Some(record) = self.channels.get_mut(&message.channel)
         {
@@ -200,7 +206,7 @@ impl Check {
     fn committed(
         record: &Record,
         network: &Network<'_>,
-        channel: ChannelId,
+        channel: GlobalChannelId,
         version: Version,
     ) -> Result<(), String> {
         let (contract, _) = record.contracts[&version];
@@ -243,11 +249,16 @@ impl Check {
     }
 
     /// A notification of a program.
-    pub(super) fn told(&mut self, network: &Network<'_>, at: NodeId, event: Event) -> Result<(), String> {
+    pub(super) fn told(
+        &mut self,
+        network: &Network<'_>,
+        at: NodeId,
+        event: SourceEvent,
+    ) -> Result<(), String> {
         let settled = self.settled || self.harmless;
         let (channel, now) = (channel_of(&event), network.now);
         let left = self.left.contains(&channel);
-        if let Event::Refused { channel, refused } = &event {
+        if let SourceEvent::Refused { channel, refused } = &event {
             self.refusals.insert(*channel, *refused);
         }
         let Some(record) = self.channels.get_mut(&channel) else {
@@ -260,7 +271,7 @@ impl Check {
         ));
         let steps = network.nodes[at.0 as usize].steps[1];
         match event {
-            Event::Established { .. } => {
+            SourceEvent::Established { .. } => {
                 if record.state != State::Asked {
                     return wrong;
                 }
@@ -268,7 +279,7 @@ impl Check {
                 in_time(record, Version::FIRST, now, steps)?;
                 Self::committed(record, network, channel, Version::FIRST)
             }
-            Event::Refused { refused, .. } => {
+            SourceEvent::Refused { refused, .. } => {
                 if record.state != State::Asked {
                     return wrong;
                 }
@@ -277,7 +288,7 @@ impl Check {
                 attempted(record, Version::FIRST, &refused, network.nodes[at.0 as usize].steps[0])?;
                 Self::released(record, network, channel, Version::FIRST, &refused)
             }
-            Event::Changed { version, .. } => {
+            SourceEvent::Changed { version, .. } => {
                 if record.state != State::Established {
                     return wrong;
                 }
@@ -289,7 +300,7 @@ impl Check {
                 Self::committed(record, network, channel, version)?;
                 Self::committed(record, network, channel, old)
             }
-            Event::ChangeRefused { version, refused, .. } => {
+            SourceEvent::ChangeRefused { version, refused, .. } => {
                 if record.state != State::Established {
                     return wrong;
                 }
@@ -297,7 +308,7 @@ impl Check {
                 attempted(record, version, &refused, network.nodes[at.0 as usize].steps[0])?;
                 Self::released(record, network, channel, version, &refused)
             }
-            Event::Closed { everywhere, .. } => {
+            SourceEvent::Closed { everywhere, .. } => {
                 if record.state == State::Over {
                     return wrong;
                 }
@@ -309,7 +320,7 @@ impl Check {
                     None => Ok(()),
                 }
             }
-            Event::Lost { .. } => {
+            SourceEvent::Lost { .. } => {
                 if record.state != State::Established {
                     return wrong;
                 }
@@ -319,14 +330,14 @@ impl Check {
                 }
                 Ok(())
             }
-            Event::Opened { .. } => {
+            SourceEvent::Opened { .. } => {
                 if record.received != Received::No || record.state == State::Asked {
                     return wrong;
                 }
                 record.received = Received::Opened;
                 Ok(())
             }
-            Event::Ended { .. } => {
+            SourceEvent::Ended { .. } => {
                 if record.received != Received::Opened {
                     return wrong;
                 }
@@ -340,12 +351,12 @@ impl Check {
     fn released(
         record: &Record,
         network: &Network<'_>,
-        channel: ChannelId,
+        channel: GlobalChannelId,
         version: Version,
-        refused: &Refused,
+        refused: &Denial,
     ) -> Result<(), String> {
         let resource = refused.shortage.resource;
-        if matches!(resource, Resource::Answer | Resource::Agreement) {
+        if matches!(resource, NodeResource::Answer | NodeResource::Agreement) {
             return Ok(());
         }
         if refused.shortage.missing == 0 {
@@ -437,10 +448,10 @@ fn in_time(record: &Record, version: Version, now: Time, set_back: u32) -> Resul
 }
 
 /// Whether a request was sent several times before it was given up.
-fn attempted(record: &Record, version: Version, refused: &Refused, set_forward: u32) -> Result<(), String> {
+fn attempted(record: &Record, version: Version, refused: &Denial, set_forward: u32) -> Result<(), String> {
     let attempts = record.attempts.get(&version).copied().unwrap_or(0);
     let steady = set_forward == record.lives[0].1[0];
-    if refused.shortage.resource == Resource::Answer && steady && attempts < 3 {
+    if refused.shortage.resource == NodeResource::Answer && steady && attempts < 3 {
         return Err(format!("a request of {} was given up after {attempts} attempts", record.route[0]));
     }
     Ok(())
@@ -452,15 +463,15 @@ fn set_forward(record: &Record, node: &Node) -> bool {
     began.is_some_and(|steps| steps != node.steps[0])
 }
 
-fn channel_of(event: &Event) -> ChannelId {
+fn channel_of(event: &SourceEvent) -> GlobalChannelId {
     match event {
-        Event::Established { channel, .. }
-        | Event::Refused { channel, .. }
-        | Event::Changed { channel, .. }
-        | Event::ChangeRefused { channel, .. }
-        | Event::Closed { channel, .. }
-        | Event::Lost { channel }
-        | Event::Opened { channel, .. }
-        | Event::Ended { channel } => *channel,
+        SourceEvent::Established { channel, .. }
+        | SourceEvent::Refused { channel, .. }
+        | SourceEvent::Changed { channel, .. }
+        | SourceEvent::ChangeRefused { channel, .. }
+        | SourceEvent::Closed { channel, .. }
+        | SourceEvent::Lost { channel }
+        | SourceEvent::Opened { channel, .. }
+        | SourceEvent::Ended { channel } => *channel,
     }
 }

@@ -4,7 +4,7 @@ use laxity_engine::{Seed, Stream};
 use laxity_units::{Bytes, Span, Time};
 
 use super::{Action, Plan};
-use crate::contract::Contract;
+use crate::contract::ChannelContract;
 use crate::identity::NodeId;
 use crate::routes::Topology;
 
@@ -128,9 +128,9 @@ fn faults(dice: &mut Stream, nodes: u32, links: usize, end: Span, timeline: &mut
     }
 }
 
-fn contract(dice: &mut Stream) -> Contract {
+fn contract(dice: &mut Stream) -> ChannelContract {
     let max_message = Bytes::new(100 + dice.below(20_000));
-    Contract {
+    ChannelContract {
         max_message,
         min_message: Bytes::new(1),
         min_interval: Span::from_ms(5 + dice.below(100)),

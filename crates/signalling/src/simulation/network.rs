@@ -8,17 +8,17 @@ use laxity_units::{Bytes, Span, Time};
 use super::check::Check;
 use super::node::Node;
 use super::{Action, Plan, Violation, settings};
-use crate::contract::Contract;
+use crate::contract::ChannelContract;
 use crate::division::Division;
-use crate::event::{Event, Open};
+use crate::event::{OpenRequest, SourceEvent};
 use crate::exact::Capacity;
-use crate::identity::{ChannelId, Epoch, NodeId, Owner, Port, Program, Version};
-use crate::message::{Ask, Body, Message};
-use crate::refusal::Resource;
+use crate::identity::{Epoch, GlobalChannelId, NodeId, Owner, Port, Program, Version};
+use crate::message::{Ask, Body, ContractMessage};
+use crate::refusal::NodeResource;
 
 /// The counts of a run without a violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Outcome {
+pub struct SimulationOutcome {
     /// Messages that were delivered.
     pub delivered: u64,
     /// Channels that were established.
@@ -39,7 +39,7 @@ const RENEWAL: Span = Span::from_ms(500);
 const LATEST: Span = Span::from_ms(300);
 
 enum Item {
-    Deliver { to: NodeId, from: NodeId, message: Message },
+    Deliver { to: NodeId, from: NodeId, message: ContractMessage },
     Wake(NodeId),
     Act(usize),
     Restart(NodeId),
@@ -58,16 +58,16 @@ pub(super) struct Network<'a> {
     /// Faults have stopped.
     calm: bool,
     dead: BTreeSet<(NodeId, u32)>,
-    pub(super) keys: BTreeMap<u32, ChannelId>,
+    pub(super) keys: BTreeMap<u32, GlobalChannelId>,
     check: Check,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: SimulationOutcome,
 }
 
 /// Runs `plan` to its end.
 ///
 /// # Errors
 /// The first violation of an invariant.
-pub fn run(plan: &Plan) -> Result<Outcome, Violation> {
+pub fn run(plan: &Plan) -> Result<SimulationOutcome, Violation> {
     let mut network = Network::new(plan);
     match network.phases() {
         Ok(()) => Ok(network.outcome),
@@ -101,7 +101,7 @@ impl<'a> Network<'a> {
             dead: BTreeSet::new(),
             keys: BTreeMap::new(),
             check: Check::new(plan),
-            outcome: Outcome::default(),
+            outcome: SimulationOutcome::default(),
         };
         for (number, (at, _)) in plan.timeline.iter().enumerate() {
             network.at(*at, Item::Act(number));
@@ -141,7 +141,7 @@ impl<'a> Network<'a> {
     fn close_all(&mut self) -> Result<(), String> {
         for node in 0..self.plan.nodes {
             let manager = self.nodes[node as usize].manager.as_ref().expect("all nodes are up");
-            let open: Vec<ChannelId> = manager.established().map(|(channel, _)| channel).collect();
+            let open: Vec<GlobalChannelId> = manager.established().map(|(channel, _)| channel).collect();
             for channel in open {
                 self.input(NodeId(node), |manager, clock| {
                     let _ = manager.close(clock, channel);
@@ -164,7 +164,7 @@ impl<'a> Network<'a> {
             _ => None,
         });
         let Some(route) = routes.max_by_key(Vec::len) else { return Ok(()) };
-        let contract = Contract {
+        let contract = ChannelContract {
             max_message: Bytes::new(100),
             min_message: Bytes::new(1),
             min_interval: Span::from_ms(500),
@@ -180,11 +180,14 @@ impl<'a> Network<'a> {
         if self.outcome.established != before.established + 1 {
             return Err(format!("{channel} is not established in one round trip of an empty network"));
         }
-        let (channel, source) = (self.open(9001, &route, Contract { burst: 13, ..contract })?, route[0]);
+        let (channel, source) =
+            (self.open(9001, &route, ChannelContract { burst: 13, ..contract })?, route[0]);
         self.until(self.now + one_way * 2 + Span::from_ps(1))?;
         let destination = route[route.len() - 1];
         let refused = self.check.refusals.get(&channel).copied();
-        if !refused.is_some_and(|r| r.node == destination && r.shortage.resource == Resource::ReceivePlaces) {
+        if !refused
+            .is_some_and(|r| r.node == destination && r.shortage.resource == NodeResource::ReceivePlaces)
+        {
             return Err(format!("{channel} is not refused by its destination: {refused:?}"));
         }
         let first = self.keys[&9000];
@@ -309,8 +312,8 @@ impl<'a> Network<'a> {
     }
 
     fn forge(&mut self, from: NodeId, to: NodeId) -> Result<(), String> {
-        let channel = ChannelId { node: from, epoch: Epoch(u32::MAX / 2), local: 0 };
-        let contract = Contract {
+        let channel = GlobalChannelId { node: from, epoch: Epoch(u32::MAX / 2), local: 0 };
+        let contract = ChannelContract {
             max_message: Bytes::new(100),
             min_message: Bytes::new(1),
             min_interval: Span::from_ms(500),
@@ -329,7 +332,7 @@ impl<'a> Network<'a> {
             route: vec![from, to, from, to],
             hops: vec![needs],
         };
-        let message = Message { channel, version: Version::FIRST, sequence: 1, body: Body::Ask(ask) };
+        let message = ContractMessage { channel, version: Version::FIRST, sequence: 1, body: Body::Ask(ask) };
         self.input(to, |manager, clock| manager.handle(clock, from, message))?;
         let manager = self.nodes[to.0 as usize].manager.as_ref();
         match manager.is_some_and(|manager| manager.held_of(channel).next().is_some()) {
@@ -338,7 +341,12 @@ impl<'a> Network<'a> {
         }
     }
 
-    fn open(&mut self, key: u32, route: &[NodeId], contract: Contract) -> Result<ChannelId, String> {
+    fn open(
+        &mut self,
+        key: u32,
+        route: &[NodeId],
+        contract: ChannelContract,
+    ) -> Result<GlobalChannelId, String> {
         self.open_as(key, 9, route, contract)
     }
 
@@ -347,11 +355,12 @@ impl<'a> Network<'a> {
         key: u32,
         program: u32,
         route: &[NodeId],
-        contract: Contract,
-    ) -> Result<ChannelId, String> {
+        contract: ChannelContract,
+    ) -> Result<GlobalChannelId, String> {
         let source = route[0];
         let port = Port(key % 2);
-        let open = Open { program: Program(program), owner: Owner(1), port, contract, route: route.to_vec() };
+        let open =
+            OpenRequest { program: Program(program), owner: Owner(1), port, contract, route: route.to_vec() };
         let lives = route.iter().map(|node| {
             let node = &self.nodes[node.0 as usize];
             (node.lives, node.steps)
@@ -389,10 +398,10 @@ impl<'a> Network<'a> {
         }
         while let Some(event) = self.nodes[index].manager.as_mut().and_then(|m| m.poll_event()) {
             match event {
-                Event::Established { .. } => self.outcome.established += 1,
-                Event::Refused { .. } => self.outcome.refused += 1,
-                Event::Changed { .. } => self.outcome.changed += 1,
-                Event::Lost { .. } => self.outcome.lost += 1,
+                SourceEvent::Established { .. } => self.outcome.established += 1,
+                SourceEvent::Refused { .. } => self.outcome.refused += 1,
+                SourceEvent::Changed { .. } => self.outcome.changed += 1,
+                SourceEvent::Lost { .. } => self.outcome.lost += 1,
                 _ => {}
             }
             let mut check = std::mem::take(&mut self.check);
@@ -419,7 +428,7 @@ impl<'a> Network<'a> {
         self.plan.links.iter().position(|(x, y, _)| (*x, *y) == (a, b) || (*x, *y) == (b, a))
     }
 
-    fn transmit(&mut self, from: NodeId, to: NodeId, message: &Message) -> Result<(), String> {
+    fn transmit(&mut self, from: NodeId, to: NodeId, message: &ContractMessage) -> Result<(), String> {
         let link =
             self.link(from, to).ok_or_else(|| format!("{from} sent to {to}, which is no neighbour"))?;
         if self.cut.contains(&link) {

@@ -4,7 +4,7 @@ use laxity_engine::Seed;
 use laxity_units::{Span, Time};
 
 use super::settings;
-use crate::contract::Claim;
+use crate::contract::QuotaClaim;
 use crate::exact::{Capacity, Exact};
 use crate::faults::Fault;
 use crate::identity::{Epoch, NodeId};
@@ -51,7 +51,7 @@ impl Node {
         let manager = Manager::new(self.id, Epoch(self.lives), settings(), resources, jitter);
         let quotas = Quotas::new(Quota {
             channels: QUOTA,
-            claim: Claim { bandwidth: u64::MAX, buffers: u64::MAX, cpu: u64::MAX },
+            claim: QuotaClaim { bandwidth: u64::MAX, buffers: u64::MAX, cpu: u64::MAX },
         });
         let manager = manager.with_quotas(quotas);
         #[cfg(feature = "faults")]

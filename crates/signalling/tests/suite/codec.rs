@@ -2,12 +2,12 @@
 
 use laxity_signalling::Manager;
 use laxity_signalling::codec::{LONGEST, Malformed, TooShort, decode, encode, split};
-use laxity_signalling::contract::Contract;
+use laxity_signalling::contract::ChannelContract;
 use laxity_signalling::division::{Division, Needs};
 use laxity_signalling::exact::{Capacity, Exact};
-use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Owner, Port, Version};
-use laxity_signalling::message::{Ask, Body, MOST_HOPS, Message};
-use laxity_signalling::refusal::{Acceptable, Refused, Resource, Shortage};
+use laxity_signalling::identity::{Epoch, GlobalChannelId, NodeId, Owner, Port, Version};
+use laxity_signalling::message::{Ask, Body, ContractMessage, MOST_HOPS};
+use laxity_signalling::refusal::{Alternative, Denial, NodeResource, Shortage};
 use laxity_signalling::settings::Settings;
 use laxity_units::{Bytes, Span, Time};
 use proptest::collection::vec;
@@ -21,9 +21,9 @@ fn route() -> impl Strategy<Value = Vec<NodeId>> {
     vec((0u32..6).prop_map(NodeId), 0..=MOST_HOPS)
 }
 
-fn contract() -> impl Strategy<Value = Contract> {
+fn contract() -> impl Strategy<Value = ChannelContract> {
     (any::<u64>(), any::<u64>(), span(), any::<u32>(), span()).prop_map(
-        |(max, min, min_interval, burst, deadline)| Contract {
+        |(max, min, min_interval, burst, deadline)| ChannelContract {
             max_message: Bytes::new(max),
             min_message: Bytes::new(min),
             min_interval,
@@ -54,16 +54,16 @@ fn ask() -> impl Strategy<Value = Ask> {
 
 fn body() -> impl Strategy<Value = Body> {
     let acceptable = prop_oneof![
-        Just(Acceptable::Unknown),
-        span().prop_map(Acceptable::Deadline),
-        span().prop_map(Acceptable::Interval),
-        any::<u32>().prop_map(Acceptable::Burst),
-        Just(Acceptable::Later),
+        Just(Alternative::Unknown),
+        span().prop_map(Alternative::Deadline),
+        span().prop_map(Alternative::Interval),
+        any::<u32>().prop_map(Alternative::Burst),
+        Just(Alternative::Later),
     ];
     let refusal =
         (0u32..6, any::<u64>(), acceptable, any::<bool>()).prop_map(|(node, missing, acceptable, beyond)| {
-            let shortage = Shortage { resource: Resource::ReceivePlaces, missing, acceptable };
-            Body::Refuse { refused: Refused { node: NodeId(node), shortage }, beyond }
+            let shortage = Shortage { resource: NodeResource::ReceivePlaces, missing, acceptable };
+            Body::Refuse { refused: Denial { node: NodeId(node), shortage }, beyond }
         });
     prop_oneof![
         ask().prop_map(Body::Ask),
@@ -81,10 +81,10 @@ fn body() -> impl Strategy<Value = Body> {
     ]
 }
 
-fn message() -> impl Strategy<Value = Message> {
+fn message() -> impl Strategy<Value = ContractMessage> {
     (0u32..6, 0u32..3, 0u32..3, 0u32..4, any::<u32>(), body()).prop_map(
-        |(node, epoch, local, version, sequence, body)| Message {
-            channel: ChannelId { node: NodeId(node), epoch: Epoch(epoch), local },
+        |(node, epoch, local, version, sequence, body)| ContractMessage {
+            channel: GlobalChannelId { node: NodeId(node), epoch: Epoch(epoch), local },
             version: Version(version),
             sequence,
             body,
@@ -169,8 +169,8 @@ proptest! {
 
 #[test]
 fn bytes_that_are_no_message_say_why() {
-    let message = Message {
-        channel: ChannelId { node: NodeId(1), epoch: Epoch(2), local: 3 },
+    let message = ContractMessage {
+        channel: GlobalChannelId { node: NodeId(1), epoch: Epoch(2), local: 3 },
         version: Version(1),
         sequence: 9,
         body: Body::Release { route: vec![NodeId(1), NodeId(2)] },
@@ -190,5 +190,5 @@ fn bytes_that_are_no_message_say_why() {
     assert_eq!(with(24, 33), Err(Malformed::List));
     assert_eq!(with(24, 3), Err(Malformed::Length));
     let body = Body::Release { route: vec![NodeId(0); MOST_HOPS + 1] };
-    assert!(encode(&Message { body, ..message }, &mut bytes).is_err());
+    assert!(encode(&ContractMessage { body, ..message }, &mut bytes).is_err());
 }

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use laxity_signalling::Manager;
-use laxity_signalling::contract::{Claim, Contract};
+use laxity_signalling::contract::{ChannelContract, QuotaClaim};
 use laxity_signalling::division::{Division, Needs};
-use laxity_signalling::event::{Event, Open, Unfit};
+use laxity_signalling::event::{OpenRequest, SourceEvent, Unfit};
 use laxity_signalling::exact::{Capacity, Exact};
-use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Owner, Port, Program, Version};
-use laxity_signalling::message::{Ask, Body, Message};
+use laxity_signalling::identity::{Epoch, GlobalChannelId, NodeId, Owner, Port, Program, Version};
+use laxity_signalling::message::{Ask, Body, ContractMessage};
 use laxity_signalling::quota::{Quota, Quotas};
-use laxity_signalling::refusal::{Acceptable, Refused, Resource, Shortage};
+use laxity_signalling::refusal::{Alternative, Denial, NodeResource, Shortage};
 use laxity_signalling::resources::Resources;
 use laxity_signalling::settings::Settings;
 use laxity_units::{Bytes, Span, Time};
@@ -19,7 +19,7 @@ use laxity_units::{Bytes, Span, Time};
 struct Row {
     nodes: Vec<Manager<Exact>>,
     now: Time,
-    under_way: VecDeque<(Time, NodeId, NodeId, Message)>,
+    under_way: VecDeque<(Time, NodeId, NodeId, ContractMessage)>,
     /// How many messages were sent, by kind.
     sent: BTreeMap<&'static str, u32>,
 }
@@ -46,9 +46,9 @@ impl Row {
         Self { nodes, now: Time::ZERO, under_way: VecDeque::new(), sent: BTreeMap::new() }
     }
 
-    fn open(&mut self, contract: Contract) -> ChannelId {
+    fn open(&mut self, contract: ChannelContract) -> GlobalChannelId {
         let route = (0..self.nodes.len() as u32).map(NodeId).collect();
-        let open = Open { program: Program(1), owner: Owner(1), port: Port(1), contract, route };
+        let open = OpenRequest { program: Program(1), owner: Owner(1), port: Port(1), contract, route };
         let channel = self.nodes[0].open(self.now, open);
         self.take(0);
         channel
@@ -98,7 +98,7 @@ impl Row {
         self.until(self.now + span);
     }
 
-    fn events(&mut self, node: usize) -> Vec<Event> {
+    fn events(&mut self, node: usize) -> Vec<SourceEvent> {
         std::iter::from_fn(|| self.nodes[node].poll_event()).collect()
     }
 
@@ -112,8 +112,8 @@ impl Row {
     }
 }
 
-fn contract() -> Contract {
-    Contract {
+fn contract() -> ChannelContract {
+    ChannelContract {
         max_message: Bytes::new(6000),
         min_message: Bytes::new(1),
         min_interval: Span::from_ms(50),
@@ -132,7 +132,9 @@ fn three_hops_are_established_in_one_round_trip() {
     row.pass(HOP * 6 - Span::from_ps(1));
     assert!(row.events(0).is_empty());
     row.pass(Span::from_ps(1));
-    let Some(Event::Established { channel: established, deadline }) = row.events(0).pop() else { panic!() };
+    let Some(SourceEvent::Established { channel: established, deadline }) = row.events(0).pop() else {
+        panic!()
+    };
     assert_eq!((established, row.sent["ask"], row.sent["commit"]), (channel, 3, 3));
     let held = |row: &Row, n: usize| row.nodes[n].held().next().unwrap();
     assert_eq!(held(&row, 0).deadline, Some(deadline));
@@ -144,7 +146,7 @@ fn three_hops_are_established_in_one_round_trip() {
     // The receiver is notified when the source confirms.
     assert!(row.events(3).is_empty());
     row.pass(HOP * 3);
-    assert_eq!(row.events(3), [Event::Opened { channel, port: Port(1) }]);
+    assert_eq!(row.events(3), [SourceEvent::Opened { channel, port: Port(1) }]);
 }
 
 #[test]
@@ -156,7 +158,8 @@ fn a_channel_that_is_closed_leaves_nothing() {
         !row.is_fresh()
             && matches!(
                 row.events(0)[..],
-                [Event::Established { .. }, Event::Closed { .. }] | [Event::Established { .. }]
+                [SourceEvent::Established { .. }, SourceEvent::Closed { .. }]
+                    | [SourceEvent::Established { .. }]
             )
     );
     let mut row = Row::new(4);
@@ -169,8 +172,8 @@ fn a_channel_that_is_closed_leaves_nothing() {
     assert_eq!(row.nodes[0].close(row.now, second), Err(Unfit::NotHeld));
     row.take(0);
     row.pass(HOP * 6);
-    assert_eq!(row.events(0), [Event::Closed { channel: second, everywhere: true }]);
-    assert_eq!(row.events(3), [Event::Ended { channel: second }]);
+    assert_eq!(row.events(0), [SourceEvent::Closed { channel: second, everywhere: true }]);
+    assert_eq!(row.events(3), [SourceEvent::Ended { channel: second }]);
     assert!(row.is_fresh());
 }
 
@@ -181,12 +184,12 @@ fn a_channel_within_a_node_needs_no_message() {
     let mut row = Row::new(2);
     let open = |row: &mut Row| {
         let (program, owner, port, route) = (Program(1), Owner(1), Port(1), vec![NodeId(0)]);
-        row.nodes[0].open(row.now, Open { program, owner, port, contract: contract(), route })
+        row.nodes[0].open(row.now, OpenRequest { program, owner, port, contract: contract(), route })
     };
     let channel = open(&mut row);
     let deadline = Span::ZERO;
-    let opened = Event::Opened { channel, port: Port(1) };
-    assert_eq!(row.events(0), [Event::Established { channel, deadline }, opened]);
+    let opened = SourceEvent::Opened { channel, port: Port(1) };
+    assert_eq!(row.events(0), [SourceEvent::Established { channel, deadline }, opened]);
     let held = row.nodes[0].held().next().unwrap();
     assert_eq!((held.total, held.rest), (Some(Span::ZERO), Some(Span::from_ms(90))));
     // The program is alive, so time alone does not end the channel.
@@ -197,20 +200,24 @@ fn a_channel_within_a_node_needs_no_message() {
     assert_eq!(row.events(0), []);
     // Ten places at the receiver: a burst of 9 beside that of 2 is refused, and one of 3 is not.
     let change = |row: &mut Row, burst| {
-        let version = row.nodes[0].change(row.now, channel, Contract { burst, ..contract() }, Span::ZERO);
+        let version =
+            row.nodes[0].change(row.now, channel, ChannelContract { burst, ..contract() }, Span::ZERO);
         (version.unwrap(), row.events(0))
     };
     let (version, events) = change(&mut row, 9);
-    let [Event::ChangeRefused { refused, .. }] = events[..] else { panic!("{events:?}") };
+    let [SourceEvent::ChangeRefused { refused, .. }] = events[..] else { panic!("{events:?}") };
     assert_eq!((version, refused.node, refused.shortage.missing), (Version(2), NodeId(0), 1));
     let (version, events) = change(&mut row, 3);
-    assert_eq!(events, [Event::Changed { channel, version, deadline }]);
+    assert_eq!(events, [SourceEvent::Changed { channel, version, deadline }]);
     assert_eq!((version, row.nodes[0].held().count()), (Version(3), 2));
     // 2 × 50 + 90 ms later the last message of the old contract is delivered.
     row.pass(Span::from_ms(190));
     assert_eq!(row.nodes[0].held().count(), 1);
     row.nodes[0].close(row.now, channel).unwrap();
-    assert_eq!(row.events(0), [Event::Ended { channel }, Event::Closed { channel, everywhere: true }]);
+    assert_eq!(
+        row.events(0),
+        [SourceEvent::Ended { channel }, SourceEvent::Closed { channel, everywhere: true }]
+    );
     assert!(row.is_fresh());
     // The receiver leaves; and a program that is dead leaves its channel for its lease.
     for leaves in [true, false] {
@@ -219,10 +226,10 @@ fn a_channel_within_a_node_needs_no_message() {
         if leaves {
             row.nodes[0].leave(row.now, channel).unwrap();
             assert_eq!(row.nodes[0].leave(row.now, channel), Err(Unfit::NotHeld));
-            assert_eq!(row.events(0), [Event::Lost { channel }, Event::Ended { channel }]);
+            assert_eq!(row.events(0), [SourceEvent::Lost { channel }, SourceEvent::Ended { channel }]);
         } else {
             row.pass(Settings::default().program_lease);
-            assert_eq!(row.events(0).last(), Some(&Event::Closed { channel, everywhere: true }));
+            assert_eq!(row.events(0).last(), Some(&SourceEvent::Closed { channel, everywhere: true }));
         }
         assert!(row.is_fresh());
     }
@@ -237,8 +244,8 @@ fn a_neighbour_ends_no_channel_of_others() {
     let open = |row: &mut Row, at: u32, route: &[u32]| {
         let route = route.iter().map(|node| NodeId(*node)).collect();
         let (program, owner, port) = (Program(1), Owner(1), Port(1));
-        let channel =
-            row.nodes[at as usize].open(row.now, Open { program, owner, port, contract: contract(), route });
+        let channel = row.nodes[at as usize]
+            .open(row.now, OpenRequest { program, owner, port, contract: contract(), route });
         row.take(at as usize);
         channel
     };
@@ -248,7 +255,8 @@ fn a_neighbour_ends_no_channel_of_others() {
     let hostile = NodeId(2);
     for channel in channels {
         for epoch in [channel.epoch, Epoch(u32::MAX)] {
-            let channel = if channel.node == NodeId(1) { ChannelId { epoch, ..channel } } else { channel };
+            let channel =
+                if channel.node == NodeId(1) { GlobalChannelId { epoch, ..channel } } else { channel };
             for body in [
                 Body::Release { route: vec![hostile, NodeId(1)] },
                 Body::Release { route: vec![NodeId(0), hostile, NodeId(1)] },
@@ -258,14 +266,14 @@ fn a_neighbour_ends_no_channel_of_others() {
                 Body::Commit { deadlines: vec![Span::ZERO; 2], life: Epoch(1) },
                 Body::Released { route: vec![NodeId(1), hostile] },
             ] {
-                let message = Message { channel, version: Version::FIRST, sequence: 99, body };
+                let message = ContractMessage { channel, version: Version::FIRST, sequence: 99, body };
                 row.nodes[1].handle(row.now, hostile, message);
                 assert_eq!(row.nodes[1].held().count(), 3);
             }
         }
     }
     // Another life of node 0, and the end of its next channel before it begins.
-    let next = ChannelId { local: 1, ..channels[2] };
+    let next = GlobalChannelId { local: 1, ..channels[2] };
     let route = vec![NodeId(0), hostile, NodeId(1)];
     let needs = Needs { least: Span::ZERO, latest: Span::ZERO };
     let ask = Ask {
@@ -279,16 +287,16 @@ fn a_neighbour_ends_no_channel_of_others() {
         route: route.clone(),
         hops: vec![needs; 2],
     };
-    let forged = ChannelId { epoch: Epoch(u32::MAX), ..next };
+    let forged = GlobalChannelId { epoch: Epoch(u32::MAX), ..next };
     for (channel, body) in [(next, Body::Release { route }), (forged, Body::Ask(ask))] {
-        let message = Message { channel, version: Version::FIRST, sequence: 1, body };
+        let message = ContractMessage { channel, version: Version::FIRST, sequence: 1, body };
         row.nodes[1].handle(row.now, hostile, message);
     }
     assert!(channels.iter().all(|channel| row.nodes[1].held_of(*channel).next().is_some()));
     row.events(0);
     assert_eq!(open(&mut row, 0, &[0, 1]), next);
     row.pass(HOP * 10);
-    assert!(matches!(row.events(0)[..], [Event::Established { .. }]));
+    assert!(matches!(row.events(0)[..], [SourceEvent::Established { .. }]));
     // What the neighbour asked for itself ends with its lease.
     row.pass(Settings::default().lease);
     assert_eq!(row.nodes[1].held().count(), 4);
@@ -298,41 +306,43 @@ fn a_neighbour_ends_no_channel_of_others() {
 /// would be accepted is accepted.
 #[test]
 fn a_refusal_says_what_would_be_accepted() {
-    let accepted = |asked: Contract, with: &dyn Fn(Acceptable) -> Contract| {
+    let accepted = |asked: ChannelContract, with: &dyn Fn(Alternative) -> ChannelContract| {
         let mut row = Row::new(4);
         let channel = row.open(asked);
         row.pass(HOP * 6);
-        let Some(Event::Refused { channel: refused, refused: why }) = row.events(0).pop() else { panic!() };
+        let Some(SourceEvent::Refused { channel: refused, refused: why }) = row.events(0).pop() else {
+            panic!()
+        };
         assert!(refused == channel && row.is_fresh());
         row.open(with(why.shortage.acceptable));
         row.pass(HOP * 6);
-        assert!(matches!(row.events(0)[..], [Event::Established { .. }]), "{why:?}");
+        assert!(matches!(row.events(0)[..], [SourceEvent::Established { .. }]), "{why:?}");
         why
     };
     // 2 + 4 + 6 ms and 0.3 ms between: 12 ms are too short at the third node, by 300 µs.
-    let late = Contract { deadline: Span::from_ms(12), ..contract() };
-    let Refused { node, shortage } = accepted(late, &|acceptable| match acceptable {
-        Acceptable::Deadline(deadline) => Contract { deadline, ..late },
+    let late = ChannelContract { deadline: Span::from_ms(12), ..contract() };
+    let Denial { node, shortage } = accepted(late, &|acceptable| match acceptable {
+        Alternative::Deadline(deadline) => ChannelContract { deadline, ..late },
         other => panic!("{other:?}"),
     });
     assert_eq!(
         (node, shortage.resource, shortage.missing),
-        (NodeId(2), Resource::Deadline, Span::from_us(300).as_ps())
+        (NodeId(2), NodeResource::Deadline, Span::from_us(300).as_ps())
     );
     // The third link takes 3 ms for a message.
-    let fast = Contract { min_interval: Span::from_us(2500), ..contract() };
-    let Refused { node, shortage } = accepted(fast, &|acceptable| match acceptable {
-        Acceptable::Interval(min_interval) => Contract { min_interval, ..fast },
+    let fast = ChannelContract { min_interval: Span::from_us(2500), ..contract() };
+    let Denial { node, shortage } = accepted(fast, &|acceptable| match acceptable {
+        Alternative::Interval(min_interval) => ChannelContract { min_interval, ..fast },
         other => panic!("{other:?}"),
     });
-    assert_eq!((node, shortage.resource, shortage.missing), (NodeId(2), Resource::Link, 200_000));
+    assert_eq!((node, shortage.resource, shortage.missing), (NodeId(2), NodeResource::Link, 200_000));
     // The queue at the destination has 10 places.
-    let bursty = Contract { burst: 13, ..contract() };
-    let Refused { node, shortage } = accepted(bursty, &|acceptable| match acceptable {
-        Acceptable::Burst(burst) => Contract { burst, ..bursty },
+    let bursty = ChannelContract { burst: 13, ..contract() };
+    let Denial { node, shortage } = accepted(bursty, &|acceptable| match acceptable {
+        Alternative::Burst(burst) => ChannelContract { burst, ..bursty },
         other => panic!("{other:?}"),
     });
-    assert_eq!((node, shortage.resource, shortage.missing), (NodeId(3), Resource::ReceivePlaces, 3));
+    assert_eq!((node, shortage.resource, shortage.missing), (NodeId(3), NodeResource::ReceivePlaces, 3));
 }
 
 /// The new contract is admitted beside the old one, which stays until the last message under it is
@@ -343,12 +353,12 @@ fn a_change_is_made_beside_the_old_contract() {
     let channel = row.open(contract());
     row.pass(Span::from_ms(20));
     row.events(0);
-    let wider = Contract { max_message: Bytes::new(9000), ..contract() };
+    let wider = ChannelContract { max_message: Bytes::new(9000), ..contract() };
     assert_eq!(row.nodes[0].change(row.now, channel, wider, Span::ZERO), Ok(Version(2)));
     row.take(0);
     assert_eq!(row.nodes[0].change(row.now, channel, wider, Span::ZERO), Err(Unfit::Busy));
     row.pass(HOP * 4);
-    assert!(matches!(row.events(0)[..], [Event::Changed { version: Version(2), .. }]));
+    assert!(matches!(row.events(0)[..], [SourceEvent::Changed { version: Version(2), .. }]));
     let versions = |row: &Row| -> Vec<usize> { row.nodes.iter().map(|node| node.held().count()).collect() };
     // Two messages of the burst, 50 ms apart, and 90 ms of the deadline.
     row.pass(Span::from_ms(190) - Span::from_us(1));
@@ -357,11 +367,11 @@ fn a_change_is_made_beside_the_old_contract() {
     assert_eq!(versions(&row), [1, 1, 1]);
     assert!(row.nodes.iter().all(|node| node.held().all(|held| held.contract == wider)));
     // A change that does not fit leaves the contract in place.
-    let late = Contract { deadline: Span::from_ms(1), ..contract() };
+    let late = ChannelContract { deadline: Span::from_ms(1), ..contract() };
     row.nodes[0].change(row.now, channel, late, Span::ZERO).unwrap();
     row.take(0);
     row.pass(Span::from_ms(20));
-    assert!(matches!(row.events(0)[..], [Event::ChangeRefused { version: Version(3), .. }]));
+    assert!(matches!(row.events(0)[..], [SourceEvent::ChangeRefused { version: Version(3), .. }]));
     assert_eq!(versions(&row), [1, 1, 1]);
     row.pass(Span::from_secs(50));
     assert!(matches!(row.events(0)[..], []));
@@ -371,7 +381,7 @@ fn a_change_is_made_beside_the_old_contract() {
 /// release.
 #[test]
 fn an_owner_is_held_to_its_quota() {
-    let claim = Claim { bandwidth: 270_000, buffers: u64::MAX, cpu: u64::MAX };
+    let claim = QuotaClaim { bandwidth: 270_000, buffers: u64::MAX, cpu: u64::MAX };
     let limited = |id| if id == 1 { Quotas::new(Quota { channels: 9, claim }) } else { Quotas::default() };
     let mut row = Row::of(3, limited);
     let first = row.open(contract());
@@ -379,15 +389,15 @@ fn an_owner_is_held_to_its_quota() {
     row.pass(Span::from_ms(20));
     row.open(contract());
     row.pass(Span::from_ms(20));
-    let Some(Event::Refused { refused, .. }) = row.events(0).pop() else { panic!() };
-    let shortage = Shortage::of(Resource::QuotaBandwidth, 90_000).but(Acceptable::Later);
-    assert_eq!(refused, Refused { node: NodeId(1), shortage });
+    let Some(SourceEvent::Refused { refused, .. }) = row.events(0).pop() else { panic!() };
+    let shortage = Shortage::of(NodeResource::QuotaBandwidth, 90_000).but(Alternative::Later);
+    assert_eq!(refused, Denial { node: NodeId(1), shortage });
     row.nodes[0].close(row.now, first).unwrap();
     row.take(0);
     row.pass(Span::from_ms(20));
     row.open(contract());
     row.pass(Span::from_ms(20));
-    assert!(matches!(row.events(0).last(), Some(Event::Established { .. })));
+    assert!(matches!(row.events(0).last(), Some(SourceEvent::Established { .. })));
 }
 
 /// A change names the owner and the queue of the channel, or no node could pay the quota back.
@@ -413,15 +423,23 @@ fn a_change_with_another_owner_is_refused() {
     for (sequence, owner, port) in [(10, 2, 1), (11, 1, 2)] {
         (ask.owner, ask.port) = (Owner(owner), Port(port));
         let body = Body::Ask(ask.clone());
-        destination.handle(row.now, NodeId(0), Message { channel, version: Version(2), sequence, body });
+        destination.handle(
+            row.now,
+            NodeId(0),
+            ContractMessage { channel, version: Version(2), sequence, body },
+        );
         let answer = destination.poll_transmit().map(|(_, message)| message.body);
-        let shortage = Shortage::of(Resource::Valid, 0);
-        let refused = Refused { node: NodeId(1), shortage };
+        let shortage = Shortage::of(NodeResource::Valid, 0);
+        let refused = Denial { node: NodeId(1), shortage };
         assert_eq!(answer, Some(Body::Refuse { refused, beyond: false }));
         assert_eq!((destination.quotas().used(Owner(1)), destination.quotas().used(Owner(2)).0), (used, 0));
     }
     let body = Body::Release { route };
-    destination.handle(row.now, NodeId(0), Message { channel, version: Version(1), sequence: 12, body });
+    destination.handle(
+        row.now,
+        NodeId(0),
+        ContractMessage { channel, version: Version(1), sequence: 12, body },
+    );
     assert!(destination.quotas().is_unused());
 }
 
@@ -435,11 +453,11 @@ fn a_program_keeps_its_channel_by_renewal() {
         row.pass(Span::from_secs(40));
         row.nodes[0].renew(row.now, Program(1));
     }
-    assert!(matches!(row.events(0)[..], [Event::Established { .. }]));
+    assert!(matches!(row.events(0)[..], [SourceEvent::Established { .. }]));
     row.pass(Span::from_secs(59));
     assert!(row.events(0).is_empty() && !row.is_fresh());
     row.pass(Span::from_secs(2));
-    assert_eq!(row.events(0), [Event::Closed { channel, everywhere: true }]);
+    assert_eq!(row.events(0), [SourceEvent::Closed { channel, everywhere: true }]);
     assert!(row.is_fresh());
 }
 
@@ -450,7 +468,7 @@ fn requests_at_once_leave_room_for_each_other() {
     let mut row = Row::new(4);
     let channels = [row.open(contract()), row.open(contract())];
     row.pass(Span::from_ms(20));
-    let established: Vec<Event> = row.events(0);
+    let established: Vec<SourceEvent> = row.events(0);
     assert_eq!(established.len(), 2, "{established:?}");
     for channel in channels {
         let sum = |n: usize| {

@@ -1,9 +1,9 @@
 //! Random networks keep the invariants of the protocol, and each deliberate fault breaks one.
 
-use laxity_signalling::contract::Contract;
+use laxity_signalling::contract::ChannelContract;
 use laxity_signalling::faults::Fault;
 use laxity_signalling::identity::NodeId;
-use laxity_signalling::simulation::{Action, Mix, Outcome, Plan, draw, run, shrink};
+use laxity_signalling::simulation::{Action, Mix, Plan, SimulationOutcome, draw, run, shrink};
 use laxity_units::{Bytes, Span, Time};
 
 /// Plans that broke an invariant once, found by a long search.
@@ -13,7 +13,7 @@ const FOUND: [u64; 6] = [106_169, 116_326, 217_328, 223_934, 236_324, 248_073];
 /// way.
 fn reborn(seed: u64) -> Plan {
     let (a, b) = (NodeId(0), NodeId(1));
-    let contract = Contract {
+    let contract = ChannelContract {
         max_message: Bytes::new(1000),
         min_message: Bytes::new(1),
         min_interval: Span::from_ms(40),
@@ -36,7 +36,7 @@ fn reborn(seed: u64) -> Plan {
 /// 2000 small networks, and some of any size: no invariant is broken, and the runs are not idle.
 #[test]
 fn random_networks_keep_the_invariants() {
-    let mut sum = Outcome::default();
+    let mut sum = SimulationOutcome::default();
     let small = (0..2000).map(|seed| draw(seed, Mix::Small));
     let any = (0..200).chain(FOUND).map(|seed| draw(seed, Mix::Any));
     for plan in small.chain(any).chain((0..40).map(reborn)) {

@@ -1,12 +1,12 @@
 //! A crash of each node at each step: establishment, renegotiation and release over four nodes.
 
-use laxity_signalling::contract::Contract;
+use laxity_signalling::contract::ChannelContract;
 use laxity_signalling::identity::NodeId;
 use laxity_signalling::simulation::{Action, Plan, run};
 use laxity_units::{Bytes, Span, Time};
 
 fn plan() -> Plan {
-    let contract = Contract {
+    let contract = ChannelContract {
         max_message: Bytes::new(2000),
         min_message: Bytes::new(1),
         min_interval: Span::from_ms(40),
@@ -18,7 +18,7 @@ fn plan() -> Plan {
     let link = |node| (NodeId(node), NodeId(node + 1), Span::from_ms(1));
     let timeline = vec![
         (at(10), Action::Open { key: 0, program: 0, route, contract }),
-        (at(100), Action::Change { key: 0, contract: Contract { burst: 2, ..contract } }),
+        (at(100), Action::Change { key: 0, contract: ChannelContract { burst: 2, ..contract } }),
         (at(600), Action::Close { key: 0 }),
     ];
     Plan {

@@ -6,9 +6,9 @@ use laxity_admission::{Environment, ResourceModel};
 use laxity_qos::channel::Block;
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_signalling::Manager;
-use laxity_signalling::contract::Contract;
-use laxity_signalling::event::{Event, Open};
-use laxity_signalling::identity::{ChannelId, Epoch, NodeId, Owner, Port, Program};
+use laxity_signalling::contract::ChannelContract;
+use laxity_signalling::event::{OpenRequest, SourceEvent};
+use laxity_signalling::identity::{Epoch, GlobalChannelId, NodeId, Owner, Port, Program};
 use laxity_signalling::resources::Resources;
 use laxity_signalling::settings::Settings;
 use laxity_signalling::tables::Tables;
@@ -64,23 +64,23 @@ impl Row {
         }
     }
 
-    fn open(&mut self, contract: Contract) -> (ChannelId, Event) {
+    fn open(&mut self, contract: ChannelContract) -> (GlobalChannelId, SourceEvent) {
         let route = (0..self.0.len() as u32).map(NodeId).collect();
-        let open = Open { program: Program(1), owner: Owner(1), port: Port(1), contract, route };
+        let open = OpenRequest { program: Program(1), owner: Owner(1), port: Port(1), contract, route };
         let channel = self.0[0].open(Time::ZERO, open);
         self.settle();
         (channel, std::iter::from_fn(|| self.0[0].poll_event()).last().unwrap())
     }
 
-    fn close(&mut self, channel: ChannelId) {
+    fn close(&mut self, channel: GlobalChannelId) {
         self.0[0].close(Time::ZERO, channel).unwrap();
         self.settle();
         while self.0[0].poll_event().is_some() {}
     }
 }
 
-fn contract(number: u64) -> Contract {
-    Contract {
+fn contract(number: u64) -> ChannelContract {
+    ChannelContract {
         max_message: Bytes::from_kib(4 + number % 5 * 4),
         min_message: Bytes::new(1),
         min_interval: Span::from_ms(20 + number % 3 * 20),
@@ -98,8 +98,8 @@ fn tables_keep_what_they_promise_and_are_empty_in_the_end() {
     let mut channels = Vec::new();
     for number in 0..200 {
         match row.open(contract(number)) {
-            (channel, Event::Established { .. }) => channels.push((channel, contract(number))),
-            (_, Event::Refused { refused, .. }) => {
+            (channel, SourceEvent::Established { .. }) => channels.push((channel, contract(number))),
+            (_, SourceEvent::Refused { refused, .. }) => {
                 assert!(refused.shortage.missing > 0, "{refused:?}");
                 break;
             }
@@ -128,12 +128,12 @@ fn tables_keep_what_they_promise_and_are_empty_in_the_end() {
         for (channel, contract) in &kept {
             let held = node.held_of(*channel).next().unwrap();
             let at = node.node().0;
-            let place = laxity_signalling::resources::Place {
+            let place = laxity_signalling::resources::ChannelPlace {
                 from: at.checked_sub(1).map(NodeId),
                 to: (at < 3).then_some(NodeId(at + 1)),
                 port: Port(1),
             };
-            let asked = laxity_signalling::resources::Asked {
+            let asked = laxity_signalling::resources::NodeRequest {
                 contract: *contract,
                 place,
                 balance: contract.deadline,

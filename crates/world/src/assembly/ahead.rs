@@ -5,18 +5,18 @@
 //! before its arrival, and covers the whole path. A prefetch through a pointer needs the pointer in
 //! the cache: messages with close arrivals are prefetched in turns, one depth after the other.
 
-use laxity_engine::trace::Trace;
+use laxity_engine::trace::TraceSink;
 use laxity_qos::ahead::fetch;
 use laxity_qos::channel::ChannelId;
 
-use super::state::{Event, Sending};
+use super::state::{AssemblyEvent, Sending};
 use super::{Assembly, Outside};
 
-impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
+impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
     /// `events` are near.
-    pub(super) fn fetch_ahead<'e>(&self, events: impl Iterator<Item = &'e Event> + Clone) {
+    pub(super) fn fetch_ahead<'e>(&self, events: impl Iterator<Item = &'e AssemblyEvent> + Clone) {
         let arrivals = events.filter_map(|event| match event {
-            Event::Arrival(sending) => Some(*sending),
+            AssemblyEvent::Arrival(sending) => Some(*sending),
             _ => None,
         });
         arrivals.clone().for_each(|sending| self.fetch_source(sending));

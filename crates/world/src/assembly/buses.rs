@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use laxity_model::bus::BusReport;
 use laxity_units::Span;
 
-use crate::experiment::{Adapter, Experiment};
-use crate::results::Resource;
+use crate::experiment::{AdapterSpec, Experiment};
+use crate::results::ResourceResults;
 
 /// The name of the CPU's share of a bus.
 pub(crate) const COPIES: &str = "copy";
@@ -21,7 +21,7 @@ pub(crate) fn user(name: Option<&str>) -> &str {
 pub(super) fn names(experiment: &Experiment, node: usize) -> Vec<String> {
     let mut names = Vec::new();
     for link in experiment.links_of(node) {
-        if let Adapter::Described(description) = experiment.adapter_of(node, link)
+        if let AdapterSpec::Described(description) = experiment.adapter_of(node, link)
             && let Some((_, bus)) = description.bus()
         {
             let name = name(experiment, node, bus);
@@ -45,7 +45,7 @@ pub(super) fn resource(
     node: usize,
     [from, to]: [&BusReport; 2],
     over: impl Fn(Span, Span) -> f64,
-) -> Resource {
+) -> ResourceResults {
     let mut uses = BTreeMap::new();
     let (mut before, mut after) = (from.copied, to.copied);
     for ((link, then), (_, now)) in from.held.iter().zip(&to.held) {
@@ -56,5 +56,5 @@ pub(super) fn resource(
     // An adapter may be called so, too.
     *uses.entry(COPIES.to_string()).or_default() += over(from.copied, to.copied);
     let (name, utilisation) = (name(experiment, node, &from.name), over(before, after));
-    Resource { name, utilisation, uses, longest_queue: None }
+    ResourceResults { name, utilisation, uses, longest_queue: None }
 }

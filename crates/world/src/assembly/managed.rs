@@ -21,11 +21,11 @@ mod traced;
 use std::collections::{BTreeMap, BTreeSet};
 
 use laxity_clock::{Quality, Responder};
-use laxity_engine::trace::Trace;
+use laxity_engine::trace::TraceSink;
 use laxity_engine::{Calendar, Stream, World};
 use laxity_model::source::Source;
 use laxity_node::Command;
-use laxity_signalling::identity::{ChannelId, NodeId, Port, Program};
+use laxity_signalling::identity::{GlobalChannelId, NodeId, Port, Program};
 use laxity_signalling::settings::Settings;
 use laxity_units::{Bytes, Span, Time};
 
@@ -33,7 +33,7 @@ use super::live::{Live, LiveChannel};
 use super::measured::Measured;
 use super::window::Window;
 use super::{Along, Departed, FrameSink};
-use crate::experiment::{Asked, Chance, Experiment, RunLength, SignallingSpec, SourceSpec};
+use crate::experiment::{AskedTimes, Chance, Experiment, RunLength, SignallingSpec, SourceSpec};
 use crate::measure::{Meter, Samples, Tally};
 use crate::results::Run;
 use calls::{Asks, Call, Closest};
@@ -67,7 +67,7 @@ pub(crate) fn of<'a>(
     experiment: &'a Experiment,
     spec: &'a SignallingSpec,
     length: RunLength,
-    trace: Option<&'a mut dyn Trace>,
+    trace: Option<&'a mut dyn TraceSink>,
     captured: Option<Captured<'a>>,
 ) -> Managed<'a> {
     let managed = Managed::new(experiment, spec, length);
@@ -160,7 +160,7 @@ struct Counted {
     /// Messages that were due, and those in time.
     due: (u64, u64),
     /// The refusal of a channel that is asked for once.
-    refused: Option<crate::results::Refused>,
+    refused: Option<crate::results::RefusedChannel>,
     /// The routes over which it was asked for.
     routes: BTreeSet<Vec<usize>>,
 }
@@ -190,7 +190,7 @@ pub(crate) struct Managed<'a> {
     frames: Vec<Vec<u8>>,
     free: Vec<u32>,
     calls: BTreeMap<u64, Call>,
-    ids: BTreeMap<ChannelId, u64>,
+    ids: BTreeMap<GlobalChannelId, u64>,
     /// Calls so far.
     asked: u64,
     best: Vec<BestEffort>,
@@ -199,7 +199,7 @@ pub(crate) struct Managed<'a> {
     random: Vec<Stream>,
     requests: Vec<Stream>,
     window: Window<Snapshot>,
-    answers: Vec<crate::results::Answer>,
+    answers: Vec<crate::results::NodeAnswer>,
     broken: BTreeMap<&'static str, u64>,
     /// When the last channel ended, or a fault was over.
     quiet: Time,
@@ -330,7 +330,7 @@ impl Measured for Managed<'_> {
             let channel = number as u32;
             match (&spec.asked, spec.deadline) {
                 (_, None) => self.begin_best_effort(number, calendar),
-                (Asked::Once { at, until, changes }, Some(_)) => {
+                (AskedTimes::Once { at, until, changes }, Some(_)) => {
                     calendar.schedule(Time::ZERO + *at, Event::Ask { channel });
                     for (number, (at, _)) in (0..).zip(changes) {
                         calendar.schedule(Time::ZERO + *at, Event::Change { channel, number });
@@ -339,7 +339,7 @@ impl Measured for Managed<'_> {
                         calendar.schedule(Time::ZERO + *until, Event::CloseChannel { channel });
                     }
                 }
-                (Asked::Calls { every, .. }, Some(_)) => {
+                (AskedTimes::Calls { every, .. }, Some(_)) => {
                     let first = self.requests[number].exponential(*every);
                     calendar.schedule(Time::ZERO + first, Event::Ask { channel });
                 }

@@ -1,6 +1,6 @@
 //! The common part of all worlds of an experiment.
 
-use laxity_engine::trace::Trace;
+use laxity_engine::trace::TraceSink;
 use laxity_engine::{Calendar, World};
 use laxity_units::Time;
 
@@ -25,7 +25,7 @@ pub(crate) trait Measured: World {
     fn into_run(self, end: Time) -> Run;
 }
 
-impl<'a, 'f, T: Trace> Assembly<'a, 'f, T, Nothing> {
+impl<'a, 'f, T: TraceSink> Assembly<'a, 'f, T, Nothing> {
     /// The assembly of `experiment` for a run of `length`, observed by `trace` and `frames`.
     pub(crate) fn observed(
         experiment: &'a Experiment,
@@ -37,7 +37,7 @@ impl<'a, 'f, T: Trace> Assembly<'a, 'f, T, Nothing> {
     }
 }
 
-impl<T: Trace, O: Outside> Measured for Assembly<'_, '_, T, O> {
+impl<T: TraceSink, O: Outside> Measured for Assembly<'_, '_, T, O> {
     fn start(&mut self, calendar: &mut Calendar<Self::Event>) {
         Assembly::start(self, calendar);
     }

@@ -1,9 +1,9 @@
 //! Counts of stages, and the state while a run goes on.
 
-use laxity_engine::trace::Trace;
-use laxity_model::adapter::{Adapter, Direction, Passage};
+use laxity_engine::trace::TraceSink;
+use laxity_model::adapter::{Adapter, PacketDirection, Passage};
 use laxity_model::network::{ImpairmentCounts, Medium};
-use laxity_model::node::Node;
+use laxity_model::node::HostNode;
 use laxity_qos::channel::LinkId;
 use laxity_units::Time;
 
@@ -12,17 +12,17 @@ use super::surroundings::Surroundings;
 use super::{Assembly, Outside};
 use crate::sketch::picoseconds;
 
-impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
+impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
     pub(super) fn pass(&mut self, node: usize, link: LinkId, passage: &Passage) {
         // The one stage of an adapter without a description is in no result.
         let described =
-            matches!(self.experiment.adapter_of(node, link), crate::experiment::Adapter::Described(_));
+            matches!(self.experiment.adapter_of(node, link), crate::experiment::AdapterSpec::Described(_));
         if !described || !self.window.counts_at(passage.ended) {
             return;
         }
         let transmitting = match passage.direction {
-            Direction::Transmit => 0,
-            Direction::Receive => self.transmitting_stages(node, link),
+            PacketDirection::Transmit => 0,
+            PacketDirection::Receive => self.transmitting_stages(node, link),
         };
         let meter = &mut self.stages[node][usize::from(link.0)][transmitting + passage.stage];
         let waited = picoseconds(passage.joined, passage.began);
@@ -31,13 +31,13 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
 
     fn transmitting_stages(&self, node: usize, link: LinkId) -> usize {
         match self.experiment.adapter_of(node, link) {
-            crate::experiment::Adapter::Null(_) => 1,
-            crate::experiment::Adapter::Described(description) => description.transmit.len(),
+            crate::experiment::AdapterSpec::Null(_) => 1,
+            crate::experiment::AdapterSpec::Described(description) => description.transmit.len(),
         }
     }
 }
 
-impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
+impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
     /// How things stand at `now`.
     pub fn live(&self, now: Time) -> Live {
         let channels = self.around.meters.iter().map(LiveChannel::of);
@@ -53,7 +53,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
 
     /// Packets that the nodes hold, in adapters of both ways.
     pub fn held(&self) -> usize {
-        self.nodes.iter().flat_map(Node::adapters).map(Adapter::held).sum()
+        self.nodes.iter().flat_map(HostNode::adapters).map(Adapter::held).sum()
     }
 
     /// A digest of which packet departed from which node when: equal for equal runs.
@@ -62,7 +62,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
     }
 
     /// The nodes.
-    pub fn nodes(&self) -> &[Node] {
+    pub fn nodes(&self) -> &[HostNode] {
         &self.nodes
     }
 

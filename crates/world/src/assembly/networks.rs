@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use laxity_model::adapter::Access;
+use laxity_model::adapter::MediumAccess;
 use laxity_model::network::{ImpairmentCounts, Impairments, Medium};
-use laxity_model::node::Node;
+use laxity_model::node::HostNode;
 use laxity_qos::channel::LinkId;
 use laxity_units::{Span, Time};
 
@@ -34,7 +34,7 @@ pub(super) struct Networks {
 /// The output of a medium.
 pub(super) enum Told {
     /// An adapter of a node has the medium, or has it no more.
-    Access((usize, LinkId), Access),
+    Access((usize, LinkId), MediumAccess),
     /// The medium may want to be called at another time than before, and when.
     Called(usize, Option<Time>),
 }
@@ -54,7 +54,7 @@ struct Shared {
 
 impl Networks {
     /// The networks of `experiment`; sets the networks' parameters in its nodes.
-    pub(super) fn new(experiment: &Experiment, nodes: &mut [Node]) -> Self {
+    pub(super) fn new(experiment: &Experiment, nodes: &mut [HostNode]) -> Self {
         let mut places: Vec<_> = nodes.iter().map(|node| vec![None; node.adapters().count()]).collect();
         let mut media = Vec::new();
         for (number, network) in experiment.networks.iter().enumerate() {

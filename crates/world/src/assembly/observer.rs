@@ -2,19 +2,19 @@
 
 mod adapters;
 
-use laxity_engine::trace::{Flow, Trace, Track};
+use laxity_engine::trace::{TraceFlow, TraceSink, Track};
 use laxity_model::host::Busy;
-use laxity_model::node::Node;
+use laxity_model::node::HostNode;
 use laxity_qos::channel::{ChannelId, CoreId, LinkId, Packet, Thread};
 use laxity_qos::wire::Header;
 use laxity_units::{Span, Time};
 
 use super::FrameSink;
-use crate::experiment::{Adapter, Experiment, Placed, Placement};
+use crate::experiment::{AdapterSpec, Experiment, Placed, Placement};
 use adapters::AdapterTracks;
 
 /// Passes on what happens, if anyone listens.
-pub(super) struct Observer<'a, 'f, T: Trace> {
+pub(super) struct Observer<'a, 'f, T: TraceSink> {
     trace: &'a mut T,
     frames: Option<&'a mut FrameSink<'f>>,
     nodes: Vec<Tracks>,
@@ -103,7 +103,7 @@ struct LinkTrack {
     began: Option<Time>,
 }
 
-impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
+impl<'a, 'f, T: TraceSink> Observer<'a, 'f, T> {
     pub(super) fn new(trace: &'a mut T, frames: Option<&'a mut FrameSink<'f>>) -> Self {
         Self {
             trace,
@@ -117,7 +117,7 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
     }
 
     /// Names what will be seen, before anything happens.
-    pub(super) fn watch(&mut self, nodes: &mut [Node], experiment: &Experiment, placement: &Placement) {
+    pub(super) fn watch(&mut self, nodes: &mut [HostNode], experiment: &Experiment, placement: &Placement) {
         if !self.trace.is_kept() {
             return;
         }
@@ -146,13 +146,13 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
             let links =
                 links.into_iter().map(|track| LinkTrack { track, free: Time::ZERO, began: None }).collect();
             let queue = track("link queue");
-            let adapters = nodes.get(station).into_iter().flat_map(Node::adapters).enumerate();
+            let adapters = nodes.get(station).into_iter().flat_map(HostNode::adapters).enumerate();
             let adapters = adapters.map(|(link, adapter)| {
                 let named = experiment.nodes[station].adapters[link].name.as_deref();
                 let prefix = named.map_or(format!("node {name} "), |named| format!("node {name} {named} "));
                 let transmitting = match experiment.adapter_of(station, LinkId(link as u8)) {
-                    Adapter::Described(description) => description.transmit.len(),
-                    Adapter::Null(_) => 1,
+                    AdapterSpec::Described(description) => description.transmit.len(),
+                    AdapterSpec::Null(_) => 1,
                 };
                 AdapterTracks::new(prefix, adapter, transmitting, self.trace)
             });
@@ -239,7 +239,7 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
     pub(super) fn delivered(&mut self, node: usize, now: Time, channel: ChannelId, message: u64) {
         if self.trace.is_kept() {
             let cpu = self.nodes[node].cpu_that(channel, |placed| placed.reader);
-            self.trace.flow(cpu, before(now), flow_of(channel, message), Flow::Ends);
+            self.trace.flow(cpu, before(now), flow_of(channel, message), TraceFlow::Ends);
         }
     }
 
@@ -250,7 +250,7 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
     }
 
     /// Traces what has departed at `now`, and how long the link queues of hosts are after it.
-    pub(super) fn look_at(&mut self, now: Time, nodes: &[Node]) {
+    pub(super) fn look_at(&mut self, now: Time, nodes: &[HostNode]) {
         for Seen { station: node, link, packet, first, ends, departs, began } in self.seen.drain(..) {
             let tracks = &mut self.nodes[node];
             let arguments = [
@@ -268,10 +268,10 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
                 // Made, or passed on, by what the CPU did until then; a port of a switch has none.
                 let id = flow_of(packet.channel, packet.message);
                 if nodes.get(node).is_some_and(|node| node.host().is_some()) {
-                    let flow = if first { Flow::Begins } else { Flow::Passes };
+                    let flow = if first { TraceFlow::Begins } else { TraceFlow::Passes };
                     self.trace.flow(cpu, before(packet.created), id, flow);
                 }
-                let flow = if ends { Flow::Ends } else { Flow::Passes };
+                let flow = if ends { TraceFlow::Ends } else { TraceFlow::Passes };
                 self.trace.flow(link.track, before(now), id, flow);
                 if first && packet.carried.due < Time::MAX {
                     let track = self.channels[packet.channel.0 as usize];

@@ -1,6 +1,6 @@
 //! The channels of an assembly, opened before the run.
 
-use laxity_engine::trace::Trace;
+use laxity_engine::trace::TraceSink;
 use laxity_qos::channel::{ChannelId, Oversize};
 use laxity_qos::traffic::LogicalClock;
 use laxity_units::Span;
@@ -10,7 +10,7 @@ use super::{Assembly, Elsewhere, Outside, parts};
 use crate::experiment::{Chance, Placement};
 use crate::measure::{Meter, Punctuality};
 
-impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
+impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
     /// Has stations say where they keep channels, when all are open.
     pub(super) fn ask_for_labels(&mut self) {
         let Self { around: Surroundings { legs, laps, .. }, nodes, switches, coming, .. } = self;

@@ -3,20 +3,20 @@
 use std::collections::BTreeMap;
 
 use laxity_admission::Formula;
-use laxity_engine::trace::Trace;
+use laxity_engine::trace::TraceSink;
 use laxity_model::host::{Use, Uses};
 use laxity_model::network::MediumReport;
-use laxity_qos::channel::{Counters, LinkId};
+use laxity_qos::channel::{ChannelCounters, LinkId};
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span, Time};
 
 use super::state::Snapshot;
 use super::{Assembly, Outside, Said, buses, parts};
 use crate::coverage::Uncovered;
-use crate::experiment::{Adapter, Experiment, Misses, Refusal};
+use crate::experiment::{AdapterSpec, Experiment, MissesEffect, RefusalEffect};
 use crate::measure::{Kept, Tally};
 use crate::promise::{self, Advice, Hop, Promise, Shortfall, jitter_bound, share_lost};
-use crate::results::{Channel, Computation, Refused, Resource, Run, Stage};
+use crate::results::{Channel, Computation, RefusedChannel, ResourceResults, Run, StageResults};
 
 /// The report of a host outside the world.
 #[derive(Debug, Clone, Default)]
@@ -45,7 +45,7 @@ pub struct HostTally {
     /// CPU time by use.
     pub uses: Uses,
     /// Per channel: what became of its messages.
-    pub counters: Vec<Counters>,
+    pub counters: Vec<ChannelCounters>,
     /// Per channel: messages offered, and their bytes.
     pub offered: Vec<(u64, Bytes)>,
 }
@@ -72,10 +72,10 @@ struct Edges<'a> {
 
 /// Whether missed deadlines of channel `i` do not fail the run.
 pub(super) fn expects_misses(experiment: &Experiment, i: usize) -> bool {
-    experiment.channels[i].misses.unwrap_or(experiment.misses) == Misses::Expected
+    experiment.channels[i].misses.unwrap_or(experiment.misses) == MissesEffect::Expected
 }
 
-impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
+impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
     /// The results of a run that ended at `end`, with those of hosts that are elsewhere; and the
     /// outside.
     pub fn into_run(mut self, end: Time, hosts: &[HostReport]) -> (Run, O) {
@@ -99,7 +99,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
                 parts::cpu_names(self.experiment, i).into_iter().zip(from.iter().zip(to)).enumerate()
             {
                 let uses = Use::ALL.map(|u| (u.name().to_string(), over(window, from.of(u), to.of(u))));
-                resources.push(Resource {
+                resources.push(ResourceResults {
                     name,
                     utilisation: over(window, from.total(), to.total()),
                     uses: uses.into(),
@@ -117,9 +117,9 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
                 let (name, longest) = (format!("{}{suffix}", report.name), report.longest as u64);
                 let ((busy_then, passed_then), (busy, passed)) = (opened.stages[i][n], closed.stages[i][n]);
                 let utilisation = over(window, busy_then, busy);
-                if matches!(self.experiment.adapter_of(i, link), Adapter::Described(_)) {
+                if matches!(self.experiment.adapter_of(i, link), AdapterSpec::Described(_)) {
                     let [waited, served] = meter.passages.summaries(false);
-                    stages.push(Stage {
+                    stages.push(StageResults {
                         name: name.clone(),
                         packets: passed - passed_then,
                         utilisation,
@@ -128,7 +128,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
                         served,
                     });
                 }
-                resources.push(Resource {
+                resources.push(ResourceResults {
                     name,
                     utilisation,
                     longest_queue: Some(longest),
@@ -145,7 +145,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             opened.ports.iter().zip(&closed.ports).zip(self.switches.reports(end)).enumerate()
         {
             let suffix = self.experiment.suffix(self.nodes.len() + i);
-            resources.push(Resource {
+            resources.push(ResourceResults {
                 name: format!("link{suffix}"),
                 utilisation: over(window, from.busy, to.busy),
                 longest_queue: Some(ended.longest as u64),
@@ -454,19 +454,19 @@ pub(super) fn refused(
     i: usize,
     promise: &Promise,
     advice: &mut Option<Advice<'_>>,
-) -> Option<Refused> {
+) -> Option<RefusedChannel> {
     let reason = promise.refusal(experiment, i)?;
     let shortfall = match promise.is_unkept() {
         true => Shortfall::default(),
         false => advice.as_mut()?.shortfall(i),
     };
-    Some(Refused {
+    Some(RefusedChannel {
         reason,
         admissible: shortfall.proposed.map(Span::as_secs_f64),
         admissible_jitter: shortfall.jitter.map(Span::as_secs_f64),
         largest_term: shortfall.largest.map(|term| term.name.to_string()).unwrap_or_default(),
         largest: shortfall.largest.map(|term| term.cost.as_secs_f64()),
-        expected: experiment.channels[i].refusal == Refusal::Expected,
+        expected: experiment.channels[i].refusal == RefusalEffect::Expected,
     })
 }
 

@@ -4,7 +4,7 @@
 //! another core, or the log of an earlier run. The world is the same for all, and takes an input
 //! only when its clock was woken: a log of inputs and times reproduces a run.
 
-use laxity_model::adapter::{Command, Response};
+use laxity_model::adapter::{AdapterResponse, Directive};
 use laxity_qos::channel::{Dropped, Packet};
 use laxity_units::{Bytes, Time};
 
@@ -25,7 +25,7 @@ pub enum Input {
         /// At which node.
         node: usize,
         /// The command.
-        command: Command,
+        command: Directive,
     },
     /// A host that is elsewhere resets its adapter.
     Reset {
@@ -69,7 +69,7 @@ pub enum Notice<'a> {
         /// From which node.
         node: usize,
         /// The response.
-        response: Response<&'a Packet>,
+        response: AdapterResponse<&'a Packet>,
         /// An interrupt announces it.
         announced: bool,
     },

@@ -1,16 +1,16 @@
 //! From an experiment to its parts: nodes with their channels open, a medium, the way between.
 
-use laxity_model::adapter::{self, Contract, Null, Pipeline};
+use laxity_model::adapter::{self, AdapterContract, Null, Pipeline};
 use laxity_model::host::Host;
 use laxity_model::network::{Csma, Impairments, Medium, PointToPoint, TokenRing};
-use laxity_model::node::Node;
-use laxity_model::switch::{Flow, Switch};
+use laxity_model::node::HostNode;
+use laxity_model::switch::{PortFlow, Switch};
 use laxity_qos::channel::{ChannelConfig, ChannelId, CoreId, Reader, Role, Way};
 use laxity_qos::discipline::{Class, Group, Groups, LEVELS};
 use laxity_units::{Span, Time};
 
 use super::alike::Templates;
-use crate::experiment::{Adapter, Chance, Experiment, Laps, MediumSpec, Network, Placement};
+use crate::experiment::{AdapterSpec, Chance, Experiment, Laps, MediumSpec, Network, Placement};
 use crate::promise::{Promise, held};
 
 /// A node of the experiment, without channels; without a host if that is elsewhere.
@@ -20,11 +20,11 @@ pub(super) fn node(
     number: usize,
     host_is_here: bool,
     alike: &mut Templates,
-) -> Node {
+) -> HostNode {
     let host = experiment.host(number);
     let first = adapter(experiment.adapter(number));
     let mut node = match host_is_here {
-        true => Node::new(
+        true => HostNode::new(
             Host::new(
                 alike.costs.of(host.costs),
                 alike.subsystems.of(experiment.subsystem(number)),
@@ -33,7 +33,7 @@ pub(super) fn node(
             host.driver,
             first,
         ),
-        false => Node::without_host(first),
+        false => HostNode::without_host(first),
     };
     if host_is_here {
         for link in experiment.links_of(number).skip(1) {
@@ -61,10 +61,10 @@ pub fn groups(experiment: &Experiment) -> Groups {
     Groups::new(experiment.groups.iter().map(Group::from).collect(), members)
 }
 
-fn adapter(spec: &Adapter) -> adapter::Adapter {
+fn adapter(spec: &AdapterSpec) -> adapter::Adapter {
     match spec {
-        Adapter::Null(costs) => adapter::Adapter::Null(Null::new(*costs)),
-        Adapter::Described(description) => {
+        AdapterSpec::Null(costs) => adapter::Adapter::Null(Null::new(*costs)),
+        AdapterSpec::Described(description) => {
             adapter::Adapter::Pipeline(Box::new(Pipeline::new((**description).clone())))
         }
     }
@@ -177,11 +177,11 @@ fn held_packets(experiment: &Experiment, i: usize, promise: &Promise, hop: usize
 }
 
 /// The contract of channel `i` for adapters, if it has one.
-fn contract(experiment: &Experiment, i: usize) -> Option<Contract> {
+fn contract(experiment: &Experiment, i: usize) -> Option<AdapterContract> {
     let channel = &experiment.channels[i];
     let packets = experiment.burst(channel)?;
     channel.deadline?;
-    Some(Contract { spec: channel.spec, packets })
+    Some(AdapterContract { spec: channel.spec, packets })
 }
 
 /// Opens channel `i` at every node that it passes, once for each time; the nodes number their
@@ -189,7 +189,7 @@ fn contract(experiment: &Experiment, i: usize) -> Option<Contract> {
 ///
 /// `notices` says how late each hears of a frame.
 pub(super) fn open(
-    nodes: &mut [Node],
+    nodes: &mut [HostNode],
     experiment: &Experiment,
     (placement, laps): (&Placement, &Laps),
     i: usize,
@@ -254,7 +254,7 @@ pub(super) fn switches(
                 _ => 0,
             };
             let (tick, level) = (config.share, config.level);
-            let flow = Flow { class: config.class, deadline: config.deadline, tick, level, reserved };
+            let flow = PortFlow { class: config.class, deadline: config.deadline, tick, level, reserved };
             switches[switch].open(port, laps.at(i, hop), flow);
         }
     }

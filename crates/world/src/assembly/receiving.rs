@@ -11,9 +11,9 @@ mod host;
 mod outcome;
 mod traced;
 
-use laxity_engine::trace::Trace;
+use laxity_engine::trace::TraceSink;
 use laxity_engine::{Asked, Calendar, World};
-use laxity_model::reception::{Arrived, InterfaceReport, Receiver, Reception, ReceptionUses, Ticks};
+use laxity_model::reception::{Arrived, ClockTicks, InterfaceReport, Receiver, Reception, ReceptionUses};
 use laxity_model::source::Source;
 use laxity_qos::channel::{Dropped, Sent};
 use laxity_qos::discipline::Class;
@@ -26,7 +26,7 @@ pub use host::ReceivingHost;
 use super::live::{Live, LiveChannel};
 use super::measured::Measured;
 use super::window::Window;
-use crate::experiment::{Chance, Command, Experiment, RunLength};
+use crate::experiment::{Chance, Experiment, ReceptionCommand, RunLength};
 use crate::measure::{Meter, Punctuality, Tally};
 use crate::promise::{self, Promise};
 use crate::results::Run;
@@ -37,7 +37,7 @@ use traced::Traced;
 pub(crate) fn of<'a>(
     experiment: &'a Experiment,
     length: RunLength,
-    trace: Option<&'a mut dyn Trace>,
+    trace: Option<&'a mut dyn TraceSink>,
 ) -> Receiving<'a, Receiver> {
     let host = experiment.host(0);
     let interfaces = experiment.interfaces_at_rest();
@@ -53,7 +53,7 @@ pub(crate) fn of<'a>(
 
 /// An event. Each has one number, so an event is two words, which stay in registers.
 #[derive(Debug, Clone, Copy)]
-pub enum Event {
+pub enum ReceivingEvent {
     /// A packet of a channel is whole at its interface, if its source is still the one that said
     /// so.
     Arrival(From),
@@ -139,7 +139,7 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
         let promises = promise::of_channels(experiment, experiment.admission.formula);
         let inflows = experiment.channels.iter().zip(&promises).enumerate().map(|(i, (spec, promise))| {
             let interface = spec.interface.expect("a channel of a host that receives names its interface");
-            let created = experiment.commands.iter().any(|spec| spec.command == Command::Create(i));
+            let created = experiment.commands.iter().any(|spec| spec.command == ReceptionCommand::Create(i));
             // One that was refused is not established, as where it is sent.
             let source = experiment.source(i, 0);
             let source = source.filter(|_| !promise.is_refused() && !created);
@@ -148,7 +148,7 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
             Inflow { source, number: 0, interface, class, deadline, policer, next: Bytes::ZERO }
         });
         let modes = experiment.interfaces.iter().map(|interface| {
-            let interval = interface.config.ticks.as_ref().map(Ticks::mean);
+            let interval = interface.config.ticks.as_ref().map(ClockTicks::mean);
             Modes::of(&interface.config.policy, interval)
         });
         let meters = experiment.channels.iter().map(|spec| Meter {
@@ -171,12 +171,12 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
     }
 
     /// Schedules what happens first.
-    pub fn start(&mut self, calendar: &mut Calendar<Event>) {
+    pub fn start(&mut self, calendar: &mut Calendar<ReceivingEvent>) {
         for edge in self.window.edges() {
-            calendar.schedule(edge, Event::Window);
+            calendar.schedule(edge, ReceivingEvent::Window);
         }
         for (number, spec) in (0..).zip(&self.experiment.commands) {
-            calendar.schedule(Time::ZERO + spec.at, Event::Command(number));
+            calendar.schedule(Time::ZERO + spec.at, ReceivingEvent::Command(number));
         }
         self.look_at_window(Time::ZERO);
         for channel in 0..self.inflows.len() {
@@ -186,18 +186,18 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
     }
 
     #[inline(always)]
-    fn schedule_arrival(&mut self, channel: usize, calendar: &mut Calendar<Event>) {
+    fn schedule_arrival(&mut self, channel: usize, calendar: &mut Calendar<ReceivingEvent>) {
         let inflow = &mut self.inflows[channel];
         if let Some(arrival) = inflow.source.as_mut().and_then(Source::next_arrival) {
             inflow.next = arrival.size;
-            calendar.schedule(arrival.at, Event::Arrival(From::new(channel, inflow.number)));
+            calendar.schedule(arrival.at, ReceivingEvent::Arrival(From::new(channel, inflow.number)));
         }
     }
 
     /// Applies `command` to an adapter.
-    fn command(&mut self, now: Time, command: Command, calendar: &mut Calendar<Event>) {
+    fn command(&mut self, now: Time, command: ReceptionCommand, calendar: &mut Calendar<ReceivingEvent>) {
         match command {
-            Command::Create(channel) => {
+            ReceptionCommand::Create(channel) => {
                 let inflow = &mut self.inflows[channel];
                 inflow.number += 1;
                 if !self.promises[channel].is_refused() {
@@ -205,11 +205,11 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
                 }
                 self.schedule_arrival(channel, calendar);
             }
-            Command::Clear(channel) => {
+            ReceptionCommand::Clear(channel) => {
                 let inflow = &mut self.inflows[channel];
                 (inflow.source, inflow.number) = (None, inflow.number + 1);
             }
-            Command::Mode(interface, command) => {
+            ReceptionCommand::Mode(interface, command) => {
                 let modes = self.modes[interface].as_mut().expect("a policy that is commanded has modes");
                 let before = modes.policy();
                 modes.set(command);
@@ -253,7 +253,7 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
 
     /// Counts what has become of packets, and asks the host when it wants to be called next.
     #[inline(always)]
-    fn settle(&mut self, now: Time, calendar: &mut Calendar<Event>) {
+    fn settle(&mut self, now: Time, calendar: &mut Calendar<ReceivingEvent>) {
         while let Some((at, output)) = self.receiver.next_output() {
             count(*at, output, &mut self.meters, &mut self.tags, &mut self.traced, self.window.counts());
             if self.window.pass() {
@@ -264,7 +264,7 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
             traced.look_at(now, self.receiver.work());
         }
         if let Some((at, asked)) = self.asked.change(self.receiver.next_deadline()) {
-            calendar.schedule(at.max(now), Event::Host(asked.into()));
+            calendar.schedule(at.max(now), ReceivingEvent::Host(asked.into()));
         }
     }
 
@@ -327,12 +327,12 @@ impl Snapshot {
 }
 
 impl<H: ReceivingHost> World for Receiving<'_, H> {
-    type Event = Event;
+    type Event = ReceivingEvent;
 
     #[inline]
-    fn handle(&mut self, now: Time, event: Event, calendar: &mut Calendar<Event>) {
+    fn handle(&mut self, now: Time, event: ReceivingEvent, calendar: &mut Calendar<ReceivingEvent>) {
         match event {
-            Event::Arrival(from) => {
+            ReceivingEvent::Arrival(from) => {
                 let channel = from.channel();
                 // A source that was cleared may have a pending arrival.
                 if from != From::new(channel, self.inflows[channel].number) {
@@ -344,21 +344,21 @@ impl<H: ReceivingHost> World for Receiving<'_, H> {
                     return;
                 }
             }
-            Event::Host(asked) => {
+            ReceivingEvent::Host(asked) => {
                 if !self.asked.comes(asked as u32) {
                     return;
                 }
                 self.receiver.timer(now);
             }
-            Event::Command(number) => {
+            ReceivingEvent::Command(number) => {
                 self.command(now, self.experiment.commands[number as usize].command, calendar);
             }
-            Event::Window => return self.look_at_window(now),
+            ReceivingEvent::Window => return self.look_at_window(now),
         }
         self.settle(now, calendar);
     }
 
-    fn poll_inputs(&mut self, now: Time, calendar: &mut Calendar<Event>) {
+    fn poll_inputs(&mut self, now: Time, calendar: &mut Calendar<ReceivingEvent>) {
         self.receiver.timer(now);
         self.settle(now, calendar);
     }
@@ -369,7 +369,7 @@ impl<H: ReceivingHost> World for Receiving<'_, H> {
 }
 
 impl<H: ReceivingHost> Measured for Receiving<'_, H> {
-    fn start(&mut self, calendar: &mut Calendar<Event>) {
+    fn start(&mut self, calendar: &mut Calendar<ReceivingEvent>) {
         Receiving::start(self, calendar);
     }
 

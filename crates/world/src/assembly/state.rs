@@ -2,7 +2,7 @@
 
 use laxity_model::bus::BusReport;
 use laxity_model::host::Uses;
-use laxity_model::node::Node;
+use laxity_model::node::HostNode;
 use laxity_model::switch::PortReport;
 use laxity_qos::channel::{LinkId, Slot};
 use laxity_units::{Span, Time};
@@ -11,10 +11,10 @@ use super::switches::Switches;
 use crate::experiment::Laps;
 use crate::measure::{Meter, Tally};
 
-/// An event in an [`Assembly`]. Each has one number, so an event is two words, which stay in
+/// An event in an [`Assembly`](super::Assembly). Each has one number, so an event is two words, which stay in
 /// registers; longer data is kept beside it.
 #[derive(Debug, Clone, Copy)]
-pub enum Event {
+pub enum AssemblyEvent {
     /// The source of a channel sends.
     Arrival(Sending),
     /// A node asked to be called; stale if it has asked anew since.
@@ -34,7 +34,7 @@ pub enum Event {
     Window,
 }
 
-const _: () = assert!(size_of::<Event>() == 16, "an event is two words");
+const _: () = assert!(size_of::<AssemblyEvent>() == 16, "an event is two words");
 
 /// Which channel's source sends, and the station from where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,7 +143,7 @@ impl Snapshot {
 
     /// Adds the counters of `nodes` and `switches`.
     #[must_use]
-    pub(super) fn with(mut self, nodes: &[Node], switches: &Switches, laps: &Laps) -> Self {
+    pub(super) fn with(mut self, nodes: &[HostNode], switches: &Switches, laps: &Laps) -> Self {
         let at = self.at;
         self.ports = switches.reports(at).collect();
         for node in nodes {
@@ -154,7 +154,7 @@ impl Snapshot {
             self.stages.push(stages.map(|stage| (stage.busy, stage.passed)).collect());
             self.buses.push(node.buses(at).collect());
         }
-        for host in nodes.iter().filter_map(Node::host) {
+        for host in nodes.iter().filter_map(HostNode::host) {
             for (number, counters) in host.subsystem().all_counters() {
                 let tally = &mut self.tallies[laps.channel(number)];
                 *tally = std::mem::take(tally).with(counters);

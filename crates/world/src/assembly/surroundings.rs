@@ -6,11 +6,11 @@
 use std::collections::VecDeque;
 
 use laxity_engine::Calendar;
-use laxity_engine::trace::Trace;
-use laxity_model::adapter::{Loss, Response};
+use laxity_engine::trace::TraceSink;
+use laxity_model::adapter::{AdapterResponse, Loss};
 use laxity_model::around::Around;
 use laxity_model::host::Output;
-use laxity_model::node::{Node, NodeOutput};
+use laxity_model::node::{HostNode, NodeOutput};
 use laxity_model::switch::SwitchOutput;
 use laxity_qos::channel::{ChannelId, Label, Packet, Sent, Slot, Slots};
 use laxity_units::{Bytes, Time};
@@ -18,7 +18,7 @@ use laxity_units::{Bytes, Time};
 use super::legs::{Leg, Legs};
 use super::networks::Networks;
 use super::observer::Observer;
-use super::state::{Arriving, Event, Snapshot};
+use super::state::{Arriving, AssemblyEvent, Snapshot};
 use super::switches::Switches;
 use super::window::Window;
 use super::{Notice, Outside};
@@ -26,7 +26,7 @@ use crate::experiment::{Experiment, Laps};
 use crate::measure::{ComputingMeter, Meter, StageMeter};
 
 /// All of an assembly that is not a node or a source.
-pub(super) struct Surroundings<'a, 'f, T: Trace, O: Outside> {
+pub(super) struct Surroundings<'a, 'f, T: TraceSink, O: Outside> {
     pub(super) experiment: &'a Experiment,
     pub(super) networks: Networks,
     pub(super) legs: Legs,
@@ -48,20 +48,26 @@ pub(super) struct Surroundings<'a, 'f, T: Trace, O: Outside> {
     pub(super) handles: Vec<VecDeque<u32>>,
 }
 
-impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
+impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
     /// The context of `node` at `now`.
     #[inline]
     pub(super) fn of(
         &mut self,
         node: usize,
         now: Time,
-        calendar: &mut Calendar<Event>,
+        calendar: &mut Calendar<AssemblyEvent>,
     ) -> impl FnMut(NodeOutput<&Packet>) {
         move |output| self.hear(node, now, output, calendar)
     }
 
     #[inline]
-    fn hear(&mut self, node: usize, now: Time, output: NodeOutput<&Packet>, calendar: &mut Calendar<Event>) {
+    fn hear(
+        &mut self,
+        node: usize,
+        now: Time,
+        output: NodeOutput<&Packet>,
+        calendar: &mut Calendar<AssemblyEvent>,
+    ) {
         match output {
             NodeOutput::Departed(link, packet, more) => {
                 self.networks.sent(now, (node, link), more);
@@ -102,7 +108,7 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
                 unreachable!("a node passes these to its adapters")
             }
             NodeOutput::Response(response, announced) => {
-                if let Response::Failed(packet, _) = response {
+                if let AdapterResponse::Failed(packet, _) = response {
                     self.meter(packet.channel).fail(packet);
                 }
                 self.outside.notice(now, Notice::Response { node, response, announced });
@@ -115,7 +121,7 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         &mut self,
         station: usize,
         now: Time,
-        calendar: &mut Calendar<Event>,
+        calendar: &mut Calendar<AssemblyEvent>,
     ) -> impl Around<SwitchOutput<Slot>> {
         OfPort { around: self, station, now, calendar }
     }
@@ -161,7 +167,13 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
 
     /// A packet leaves `station`: for the next of its route, and if this is the last that sends it,
     /// for the meters.
-    fn depart(&mut self, station: usize, now: Time, frame: Departing<'_>, calendar: &mut Calendar<Event>) {
+    fn depart(
+        &mut self,
+        station: usize,
+        now: Time,
+        frame: Departing<'_>,
+        calendar: &mut Calendar<AssemblyEvent>,
+    ) {
         let packet = frame.packet(&self.flying);
         let (hop, leg, label) = self.legs.of(packet.channel, station);
         let (leg, channel) = (*leg, self.laps.channel(packet.channel));
@@ -210,7 +222,13 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
 
     /// A packet begins to leave `station`, of which the link is free again at `until`. A packet
     /// that is at the next station before that goes on now.
-    fn begin(&mut self, station: usize, until: Time, frame: Departing<'_>, calendar: &mut Calendar<Event>) {
+    fn begin(
+        &mut self,
+        station: usize,
+        until: Time,
+        frame: Departing<'_>,
+        calendar: &mut Calendar<AssemblyEvent>,
+    ) {
         if !self.legs.any_ahead() {
             return;
         }
@@ -231,7 +249,7 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         (hop, leg, label): (usize, &Leg, Label),
         now: Time,
         packet: &Packet,
-        calendar: &mut Calendar<Event>,
+        calendar: &mut Calendar<AssemblyEvent>,
     ) {
         let Some(node) = leg.next else { return };
         let laps = &self.laps;
@@ -269,7 +287,7 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
 
     /// Adds the counters of nodes to the edges that lack them.
     #[cold]
-    pub(super) fn ask(&mut self, nodes: &[Node], switches: &Switches) {
+    pub(super) fn ask(&mut self, nodes: &[HostNode], switches: &Switches) {
         self.unasked = false;
         for edge in [&mut self.window.opened, &mut self.window.closed] {
             *edge = edge
@@ -305,7 +323,7 @@ fn fly(
     frame: Slot,
     (leg, label): (&Leg, Label),
     at: Time,
-    calendar: &mut Calendar<Event>,
+    calendar: &mut Calendar<AssemblyEvent>,
 ) {
     let Some(next) = leg.next else { return };
     let packet = flying.at_mut(frame);
@@ -318,18 +336,18 @@ fn fly(
     if leg.turns {
         packet.channel = laps.after(packet.channel);
     }
-    calendar.schedule(at + leg.takes, Event::Reach(Arriving::new(next, leg.into, frame)));
+    calendar.schedule(at + leg.takes, AssemblyEvent::Reach(Arriving::new(next, leg.into, frame)));
 }
 
 /// Hears what a port does.
-struct OfPort<'s, 'a, 'f, 'c, T: Trace, O: Outside> {
+struct OfPort<'s, 'a, 'f, 'c, T: TraceSink, O: Outside> {
     around: &'s mut Surroundings<'a, 'f, T, O>,
     station: usize,
     now: Time,
-    calendar: &'c mut Calendar<Event>,
+    calendar: &'c mut Calendar<AssemblyEvent>,
 }
 
-impl<T: Trace, O: Outside> Around<SwitchOutput<Slot>> for OfPort<'_, '_, '_, '_, T, O> {
+impl<T: TraceSink, O: Outside> Around<SwitchOutput<Slot>> for OfPort<'_, '_, '_, '_, T, O> {
     #[inline]
     fn packets(&mut self) -> &mut Slots {
         &mut self.around.flying

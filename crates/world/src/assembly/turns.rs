@@ -5,19 +5,19 @@
 //! the next event, at the same station: the station is called at once, and the calendar only
 //! [advances](Calendar::leap).
 
-use laxity_engine::trace::Trace;
+use laxity_engine::trace::TraceSink;
 use laxity_engine::{Calendar, World};
 use laxity_qos::seldom::seldom;
 use laxity_units::Time;
 
 use super::networks::Told;
-use super::state::{Call, Event};
+use super::state::{AssemblyEvent, Call};
 use super::{Assembly, Outside};
 
-impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
+impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
     /// The deadline of a station is reached.
     #[inline]
-    pub(super) fn call(&mut self, now: Time, station: usize, calendar: &mut Calendar<Event>) {
+    pub(super) fn call(&mut self, now: Time, station: usize, calendar: &mut Calendar<AssemblyEvent>) {
         match self.switches.has(station) {
             false => self.nodes[station].timer(now, &mut self.around.of(station, now, calendar)),
             true => {
@@ -30,7 +30,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
     /// A station has acted at `now`. It goes on as long as its deadline is the next event; then the
     /// deadline is scheduled.
     #[inline]
-    pub(super) fn acted(&mut self, station: usize, mut now: Time, calendar: &mut Calendar<Event>) {
+    pub(super) fn acted(&mut self, station: usize, mut now: Time, calendar: &mut Calendar<AssemblyEvent>) {
         let mut leapt = false;
         loop {
             self.look_after(station, now);
@@ -51,7 +51,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
     }
 
     /// A medium has been called.
-    pub(super) fn granted(&mut self, now: Time, calendar: &mut Calendar<Event>) {
+    pub(super) fn granted(&mut self, now: Time, calendar: &mut Calendar<AssemblyEvent>) {
         self.settle(now, calendar);
         if let Some(station) = self.restless.pop() {
             self.ask_others(station, calendar);
@@ -61,7 +61,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
 
     /// Schedules the calls of stations that a medium has notified, except `station`.
     #[inline]
-    fn ask_others(&mut self, station: usize, calendar: &mut Calendar<Event>) {
+    fn ask_others(&mut self, station: usize, calendar: &mut Calendar<AssemblyEvent>) {
         while let Some(other) = self.restless.pop() {
             if other != station {
                 self.ask(other, calendar);
@@ -102,16 +102,16 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
 
     /// Schedules the next call of a station, if that has changed.
     #[inline]
-    pub(super) fn ask(&mut self, station: usize, calendar: &mut Calendar<Event>) {
+    pub(super) fn ask(&mut self, station: usize, calendar: &mut Calendar<AssemblyEvent>) {
         let deadline = self.deadline(station);
         if let Some((at, asked)) = self.asked[station].change(deadline) {
-            calendar.schedule(at, Event::Node(Call::new(station, asked)));
+            calendar.schedule(at, AssemblyEvent::Node(Call::new(station, asked)));
         }
     }
 
     /// Passes the grants of media to nodes, and schedules the calls of the media.
     #[inline]
-    pub(super) fn settle(&mut self, now: Time, calendar: &mut Calendar<Event>) {
+    pub(super) fn settle(&mut self, now: Time, calendar: &mut Calendar<AssemblyEvent>) {
         while let Some(told) = self.around.networks.poll() {
             match told {
                 Told::Access((node, link), access) => {
@@ -121,7 +121,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
                 }
                 Told::Called(network, deadline) => {
                     if let Some((at, asked)) = self.media_asked[network].change(deadline) {
-                        calendar.schedule(at, Event::Medium(Call::new(network, asked)));
+                        calendar.schedule(at, AssemblyEvent::Medium(Call::new(network, asked)));
                     }
                 }
             }

@@ -17,10 +17,10 @@ mod traced;
 pub use observed::Observed;
 pub use outcome::served;
 
-use laxity_engine::trace::Trace;
+use laxity_engine::trace::TraceSink;
 use laxity_engine::{Asked, Calendar, Stream, World};
 use laxity_model::source::Source;
-use laxity_model::via::{Doorbell, Message, Vi, Via, ViaOutput, ViaReport};
+use laxity_model::via::{AdapterVi, ViDoorbell, ViMessage, Via, ViaOutput, ViaReport};
 use laxity_qos::channel::Dropped;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
@@ -46,7 +46,7 @@ pub(crate) fn of<'a>(
     experiment: &'a Experiment,
     spec: &'a ViaSpec,
     length: RunLength,
-    trace: Option<&'a mut dyn Trace>,
+    trace: Option<&'a mut dyn TraceSink>,
 ) -> Cluster<'a> {
     let mut cluster = Cluster::new(experiment, spec, length);
     if let Some(trace) = trace {
@@ -61,7 +61,7 @@ pub(crate) enum Event {
     /// A source has a message.
     Arrival { source: u32, size: Bytes },
     /// A program rings a doorbell.
-    Ring { node: u32, doorbell: Doorbell },
+    Ring { node: u32, doorbell: ViDoorbell },
     /// A message that came before its time may be seen now.
     Played { channel: u32, number: u64 },
     /// A program sees that a message has arrived.
@@ -73,7 +73,7 @@ pub(crate) enum Event {
     /// A program sees that credits have returned.
     Credited { channel: u32 },
     /// A message reaches a node.
-    Reach { node: u32, message: Message },
+    Reach { node: u32, message: ViMessage },
     /// An adapter asked to be called; stale if it has asked anew since.
     Adapter { node: u32, asked: u32 },
     /// The renegotiation of that number takes effect.
@@ -124,7 +124,7 @@ impl<'a> Cluster<'a> {
         // Credits return on virtual interfaces of their own, which are numbered after the channels.
         let channels = 0..experiment.channels.len();
         let vis = channels.clone().map(|i| experiment.vi(i, spec.receives));
-        let credits = channels.map(|i| Vi { share: None, ..experiment.vi(i, None) });
+        let credits = channels.map(|i| AdapterVi { share: None, ..experiment.vi(i, None) });
         let vis: Vec<_> = vis.chain(credits).collect();
         let adapter = |node| {
             let mut via = Via::new(spec.adapter, vis.iter().copied());
@@ -208,10 +208,10 @@ impl<'a> Cluster<'a> {
     fn post(&mut self, now: Time, channel: usize, calendar: &mut Calendar<Event>) {
         while let Some((number, size)) = self.programs[channel].next_to_post(now) {
             let node = self.experiment.channels[channel].route[0] as u32;
-            let message = Message { vi: channel as u32, number, size, directed: false, in_turn: false };
+            let message = ViMessage { vi: channel as u32, number, size, directed: false, in_turn: false };
             let process = self.programs[channel].sender;
             let at = self.busy(process, now, self.spec.post);
-            calendar.schedule(at, Event::Ring { node, doorbell: Doorbell::Send(message) });
+            calendar.schedule(at, Event::Ring { node, doorbell: ViDoorbell::Send(message) });
         }
         if let Some(due) = self.programs[channel].next_due(now) {
             calendar.schedule(due, Event::Due { channel: channel as u32 });
@@ -311,14 +311,14 @@ impl<'a> Cluster<'a> {
         let (receiver, node) = (self.programs[channel].receiver, spec.route[1] as u32);
         if self.spec.receives.is_some() {
             let at = self.busy(receiver, now, self.spec.post);
-            let doorbell = Doorbell::Receive(channel as u32);
+            let doorbell = ViDoorbell::Receive(channel as u32);
             calendar.schedule(at, Event::Ring { node, doorbell });
         }
         if self.programs[channel].returns_credits() {
             let at = self.busy(receiver, now, self.spec.post);
             let vi = (self.experiment.channels.len() + channel) as u32;
             let doorbell =
-                Doorbell::Send(Message { vi, number, size: CREDIT, directed: false, in_turn: false });
+                ViDoorbell::Send(ViMessage { vi, number, size: CREDIT, directed: false, in_turn: false });
             calendar.schedule(at, Event::Ring { node, doorbell });
         }
         if last && let Some((answer, window)) = self.programs[channel].round() {

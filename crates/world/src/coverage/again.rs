@@ -15,7 +15,7 @@ use laxity_admission::ResourceModel;
 
 use super::covered::Covered;
 use super::reason::Uncovered;
-use crate::experiment::{Adapter, ChannelSpec, Experiment};
+use crate::experiment::{AdapterSpec, ChannelSpec, Experiment};
 
 /// The stations that some channel visits more than once.
 pub(super) fn stations(experiment: &Experiment) -> BTreeSet<usize> {
@@ -30,7 +30,7 @@ pub(super) fn stations(experiment: &Experiment) -> BTreeSet<usize> {
 /// channel twice.
 pub(super) fn counted(experiment: &Experiment, station: usize, covered: &Covered) -> Result<(), Uncovered> {
     let one_null_adapter = experiment.nodes.get(station).is_none_or(|node| match &node.adapters[..] {
-        [attached] => matches!(experiment.adapters[attached.adapter], Adapter::Null(_)),
+        [attached] => matches!(experiment.adapters[attached.adapter], AdapterSpec::Null(_)),
         _ => false,
     });
     let by_requests = matches!(

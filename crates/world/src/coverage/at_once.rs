@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use laxity_admission::station::{Closed, Line, Link, Open, Rated, Station, Unrated};
+use laxity_admission::station::{Closed, Link, Open, Rated, StageLine, Station, UnratedStation};
 use laxity_model::adapter::{Description, Queue, Stage};
 use laxity_qos::channel::{LinkId, MessageOverflow, Order};
 use laxity_qos::costs::LinkCosts;
@@ -71,32 +71,32 @@ pub(super) fn rated(
     if held_up(experiment, node)? {
         return Err(Uncovered::UnevenRates);
     }
-    let lines: Vec<Line> = description.transmit.iter().map(line).collect();
+    let lines: Vec<StageLine> = description.transmit.iter().map(line).collect();
     let rated = Rated::new(Arc::new(open), &lines, spacing, !filled).map_err(|unrated| match unrated {
-        Unrated::None => Uncovered::StageNone,
-        Unrated::Order => Uncovered::StageMixed,
-        Unrated::Fluid => Uncovered::StageFluid,
-        Unrated::HeldUp => Uncovered::StageHeldUp,
-        Unrated::Slow => Uncovered::StageSlow,
-        Unrated::Medium => Uncovered::StageMedium,
+        UnratedStation::None => Uncovered::StageNone,
+        UnratedStation::Order => Uncovered::StageMixed,
+        UnratedStation::Fluid => Uncovered::StageFluid,
+        UnratedStation::HeldUp => Uncovered::StageHeldUp,
+        UnratedStation::Slow => Uncovered::StageSlow,
+        UnratedStation::Medium => Uncovered::StageMedium,
     })?;
     Ok((Arc::new(rated), shared))
 }
 
 /// What the queues of `stage` are to rates.
-fn line(stage: &Stage) -> Line {
+fn line(stage: &Stage) -> StageLine {
     let order = |queue: &Queue, alone: bool| match queue.order {
-        Order::Fifo if alone => Line::Fifo,
-        Order::Fifo => Line::Before,
-        order if order.serves_rates_first() => Line::Rates(order, stage.speed()),
-        _ => Line::Other,
+        Order::Fifo if alone => StageLine::Fifo,
+        Order::Fifo => StageLine::Before,
+        order if order.serves_rates_first() => StageLine::Rates(order, stage.speed()),
+        _ => StageLine::Other,
     };
     match (lines(stage), &stage.queues[..]) {
         (_, [queue]) => order(queue, true),
         (Ok((queues, real_time, best_effort)), [_, _]) if real_time < best_effort => {
             order(queues[real_time], false)
         }
-        _ => Line::Other,
+        _ => StageLine::Other,
     }
 }
 

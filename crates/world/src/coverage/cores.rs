@@ -10,7 +10,7 @@ use laxity_qos::discipline::Class;
 use super::covered::Covered;
 use super::faults::stalls;
 use super::reason::Uncovered;
-use crate::experiment::{Adapter, Experiment, Placement, Task};
+use crate::experiment::{AdapterSpec, Experiment, Placement, Task};
 
 /// Whether `node`, a host with several cores that are to work so, is covered.
 pub(super) fn covered(experiment: &Experiment, node: usize, host: &Covered) -> Result<(), Uncovered> {
@@ -19,7 +19,7 @@ pub(super) fn covered(experiment: &Experiment, node: usize, host: &Covered) -> R
     }
     for link in experiment.links_of(node) {
         let adapter = experiment.adapter_of(node, link);
-        if matches!(adapter, Adapter::Described(_)) {
+        if matches!(adapter, AdapterSpec::Described(_)) {
             return Err(Uncovered::CoresStages);
         }
         if adapter.notification() != Notification::Interrupt {

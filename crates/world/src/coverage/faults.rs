@@ -43,20 +43,23 @@
 //! loses interrupts does so until this is noticed, and that time has no bound.
 
 use laxity_admission::{Above, Interference};
-use laxity_model::adapter::Breakdown;
+use laxity_model::adapter::AdapterBreakdown;
 use laxity_qos::channel::LinkId;
 use laxity_units::Span;
 
 use super::reason::Uncovered;
 use super::sources::sources_by;
-use crate::experiment::{Adapter, Experiment, Fault, FaultSpec};
+use crate::experiment::{AdapterSpec, Experiment, FaultSpec, KindOfFault};
 
 /// Whether bounds hold at `node` beside what may break there.
 pub(super) fn bounded(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
     for fault in experiment.faults.iter().filter(|fault| fault.node == node) {
         let FaultSpec { node: _, link, fault, at: _, length, every: _ } = fault;
-        let (Fault::Breakdown(Breakdown::Stall(resource)), Adapter::Described(description), Some(_)) =
-            (fault, experiment.adapter_of(node, *link), length)
+        let (
+            KindOfFault::Breakdown(AdapterBreakdown::Stall(resource)),
+            AdapterSpec::Described(description),
+            Some(_),
+        ) = (fault, experiment.adapter_of(node, *link), length)
         else {
             return Err(Uncovered::FaultKeeps);
         };

@@ -16,14 +16,14 @@ use laxity_model::network::{ImpairmentParameters, Probability};
 use laxity_model::switch::PortConfig;
 use laxity_qos::channel::{Config, LinkConfig, LinkParadigm, Order};
 use laxity_qos::costs::{HostCosts, LinkCosts};
-use laxity_qos::discipline::{Class, Cyclic, LEVELS, Selection};
+use laxity_qos::discipline::{Class, CyclicClass, LEVELS, Selection};
 use laxity_units::Span;
 
 use super::faults::faults_at;
 use super::host::{clock_of_host, patient};
 use super::reason::Uncovered;
 use crate::experiment::{
-    Adapter, ChannelSpec, Experiment, Forwarding, Host, HostPlace, MediumSpec, Network, SwitchSpec,
+    AdapterSpec, ChannelSpec, Experiment, Forwarding, HostPlace, HostSpec, MediumSpec, Network, SwitchSpec,
 };
 
 /// The level of best effort.
@@ -44,7 +44,7 @@ pub(crate) fn queue(experiment: &Experiment, station: usize) -> Option<Result<()
 /// Whether the host at `node` takes no time for what it does, has one null adapter, and its link has
 /// that `order`.
 fn is_free(experiment: &Experiment, node: usize, order: Order) -> bool {
-    let Host {
+    let HostSpec {
         profile: _,
         costs,
         speedup: _,
@@ -72,7 +72,7 @@ fn is_free(experiment: &Experiment, node: usize, order: Order) -> bool {
         oversize: _,
     } = subsystem;
     let LinkConfig { paradigm, core: _, order: link, early: _, depth: _, frame: _, speed: _ } = link;
-    let null = |adapter: usize| matches!(experiment.adapters[adapter], Adapter::Null(_));
+    let null = |adapter: usize| matches!(experiment.adapters[adapter], AdapterSpec::Null(_));
     let adapters = &experiment.nodes[node].adapters;
     *costs == HostCosts::default()
         && computing.is_empty()
@@ -116,7 +116,7 @@ fn port(experiment: &Experiment, station: usize) -> Result<(), Uncovered> {
 }
 
 /// Whether the cyclic classes of a port are above all others and have one cycle.
-fn cycles(experiment: &Experiment, station: usize, cyclic: &[Cyclic]) -> Result<(), Uncovered> {
+fn cycles(experiment: &Experiment, station: usize, cyclic: &[CyclicClass]) -> Result<(), Uncovered> {
     let Some(lowest) = cyclic.iter().map(|class| class.level).max() else { return Ok(()) };
     let other = |channel: &ChannelSpec| {
         let level = channel.level.unwrap_or(0);
@@ -135,7 +135,7 @@ fn cycles(experiment: &Experiment, station: usize, cyclic: &[Cyclic]) -> Result<
 fn host(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
     clock_of_host(&experiment.emulation)?;
     let host = experiment.host(node);
-    let Adapter::Null(link) = experiment.adapter(node) else {
+    let AdapterSpec::Null(link) = experiment.adapter(node) else {
         return Err(Uncovered::FifoAdapter);
     };
     patient(host, *link)?;

@@ -8,11 +8,11 @@ use laxity_qos::discipline::{EarlyPolicy, LEVELS};
 
 use super::covered::Covered;
 use super::reason::Uncovered;
-use crate::experiment::{Emulation, Experiment, Host, HostPlace, Pace};
+use crate::experiment::{EmulationSpec, Experiment, HostPlace, HostSpec, Pace};
 
 /// Whether what a host takes is what its profile says.
-pub(super) fn clock_of_host(emulation: &Emulation) -> Result<(), Uncovered> {
-    let Emulation { host, pace, transfer: _, core: _, host_core: _ } = emulation;
+pub(super) fn clock_of_host(emulation: &EmulationSpec) -> Result<(), Uncovered> {
+    let EmulationSpec { host, pace, transfer: _, core: _, host_core: _ } = emulation;
     match (host, pace) {
         (HostPlace::Model, _) | (HostPlace::Thread, Pace::Profile) => Ok(()),
         (HostPlace::Thread, Pace::Native) => Err(Uncovered::NativePace),
@@ -30,8 +30,8 @@ pub(crate) fn spaced(experiment: &Experiment) -> Result<(), Uncovered> {
 }
 
 /// The analysis of a host by its policies, without its link.
-pub(super) fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
-    let Host {
+pub(super) fn host_policies(host: &HostSpec) -> Result<Covered, Uncovered> {
+    let HostSpec {
         profile: _,
         // Of timers, too: see `promise/table.rs`.
         costs: _,
@@ -161,7 +161,7 @@ pub(super) fn levels(by_level: bool) -> Option<u32> {
 }
 
 /// A driver must not give up a null device while it does what it was given.
-pub(super) fn patient(host: &Host, link: LinkCosts) -> Result<(), Uncovered> {
+pub(super) fn patient(host: &HostSpec, link: LinkCosts) -> Result<(), Uncovered> {
     let Config { packet, link: LinkConfig { depth, .. }, .. } = &host.subsystem;
     // Responses that an interrupt has announced are not found again.
     let DriverConfig { watchdog: _, reset_after } = host.driver;

@@ -6,7 +6,7 @@
 //! delay. Incoming frames disturb outgoing ones where both need a resource; since each frame is
 //! also one response that the host counts, it is charged there ([`Incoming::held`]).
 
-use laxity_admission::station::{self, Medium, Source, Spacing};
+use laxity_admission::station::{self, FrameMedium, FrameSource, Spacing};
 use laxity_model::adapter::{
     Answers, Description, Moderation, Notification, Overload, Phase, ResponseQueue, Tells,
 };
@@ -17,7 +17,7 @@ use super::medium::medium;
 use super::reason::Uncovered;
 use super::sources::{Sources, largest, sources_by};
 use super::stage::{phase, served};
-use crate::experiment::{Adapter, Experiment};
+use crate::experiment::{AdapterSpec, Experiment};
 use crate::traffic::senders::by_sender;
 
 /// The receive side of a node.
@@ -37,7 +37,7 @@ pub(crate) fn incoming(experiment: &Experiment, node: usize) -> Result<Incoming,
 /// The same of the adapter of a link.
 fn incoming_by(experiment: &Experiment, node: usize, link: LinkId) -> Result<Incoming, Uncovered> {
     let adapter = experiment.nodes.get(node).map(|_| experiment.adapter_of(node, link));
-    let Some(Adapter::Described(description)) = adapter else {
+    let Some(AdapterSpec::Described(description)) = adapter else {
         return Ok(Incoming::default());
     };
     let sources = sources_by(experiment, node, link);
@@ -59,9 +59,9 @@ fn incoming_by(experiment: &Experiment, node: usize, link: LinkId) -> Result<Inc
     let held = match medium(experiment, (node, link), description)? {
         // No outgoing packet waits for the resource.
         _ if only_receives(experiment, node) => Span::ZERO,
-        Medium::Own => row.holding(longest),
+        FrameMedium::Own => row.holding(longest),
         // Where the token stays for what goes out, it stays for what that waits for.
-        Medium::Ring(turns) => turns.stretch(row.holding(longest)),
+        FrameMedium::Ring(turns) => turns.stretch(row.holding(longest)),
     };
     Ok(Incoming { notice: stay.saturating_add(waits), held })
 }
@@ -81,7 +81,7 @@ fn row(
     let of = |((before, way), (smallest, largest)): ((usize, usize), (Bytes, Bytes))| {
         let pushed = experiment.networks[way].impairments.jitter;
         let senders = by_sender(experiment, node, (before, way)).map(|senders| senders.pushed(pushed));
-        Ok(Source { spacing: spacing(experiment, (before, way))?, smallest, largest, pushed, senders })
+        Ok(FrameSource { spacing: spacing(experiment, (before, way))?, smallest, largest, pushed, senders })
     };
     // The row has to be busy while anything is in it.
     let mut queues = description.receive.iter().flat_map(|stage| &stage.queues);
@@ -127,7 +127,7 @@ impl Frames {
     }
 
     /// How many `host` has not served, of what came in.
-    pub(crate) fn unserved(&self, host: &station::Host) -> Option<u64> {
+    pub(crate) fn unserved(&self, host: &station::NotifiedHost) -> Option<u64> {
         self.row.unserved(host)
     }
 }
@@ -202,7 +202,8 @@ pub(crate) fn frames_apart(
     from: (usize, usize),
     (size, largest): (Bytes, Bytes),
 ) -> Span {
-    let source = |spacing| Source { spacing, smallest: size, largest, pushed: Span::ZERO, senders: None };
+    let source =
+        |spacing| FrameSource { spacing, smallest: size, largest, pushed: Span::ZERO, senders: None };
     spacing(experiment, from).map_or(Span::ZERO, |spacing| source(spacing).apart())
 }
 
@@ -212,7 +213,7 @@ fn spacing(experiment: &Experiment, (before, network): (usize, usize)) -> Result
     if let Some(link) = experiment.link(before, link) {
         return Ok(Spacing::Link(link));
     }
-    let Adapter::Described(description) = experiment.adapter_of(before, link) else {
+    let AdapterSpec::Described(description) = experiment.adapter_of(before, link) else {
         return Err(Uncovered::IncomingClose);
     };
     let phases: Vec<_> = description.transmit.iter().flat_map(|stage| &stage.phases).collect();
@@ -220,9 +221,9 @@ fn spacing(experiment: &Experiment, (before, network): (usize, usize)) -> Result
     let LinkConfig { paradigm, depth, .. } = experiment.host(before).subsystem.link;
     // The next is handed over when the one before is complete.
     let alone = depth == 1 && paradigm != LinkParadigm::Adapter;
-    let of = |phases: &[&Phase]| station::Stage {
+    let of = |phases: &[&Phase]| station::StationStage {
         phases: phases.iter().map(|of| phase(of)).collect(),
-        ..station::Stage::default()
+        ..station::StationStage::default()
     };
     let stage = match (on_medium, description.transmit.last()) {
         (last, _) if alone => of(&phases[..last.map_or(phases.len(), |last| last + 1)]),

@@ -38,7 +38,7 @@
 
 use laxity_admission::station::overtaking::in_turn;
 use laxity_model::adapter::{
-    CommandQueue, Description, Overload, Phase, Queue, Selection, Stage, Takes, Tells,
+    CommandQueue, Description, Overload, Phase, Queue, QueueSelection, Stage, Takes, Tells,
 };
 use laxity_qos::channel::{MessageOverflow, Order};
 use laxity_qos::discipline::{Class, LEVELS, Tag};
@@ -84,7 +84,7 @@ pub(super) struct Turn {
     floods: u64,
     /// The queues, by what they take, priority and spread.
     queues: Vec<(Takes, u8, u32)>,
-    selection: Selection,
+    selection: QueueSelection,
     /// Packets leave each queue in order of arrival.
     first_come: bool,
 }
@@ -253,7 +253,7 @@ impl Window {
         rated.flat_map(|kind| kind.tags())
     }
 
-    fn passing(&self, lines: &[Line], selection: Selection) -> Result<(Passing, Turn), Uncovered> {
+    fn passing(&self, lines: &[Line], selection: QueueSelection) -> Result<(Passing, Turn), Uncovered> {
         let of = |tag: &Tag| lines.iter().position(|line| line.takes.admits(tag));
         let place = |line: usize| (lines[line].priority, line);
         let mut passing = Passing::default();
@@ -269,7 +269,7 @@ impl Window {
             passing.urgent |= way != Way::AsCome;
             passing.alike |= matches!(way, Way::ByRate | Way::Otherwise);
             passing.shared |= way == Way::ByRate && self.rated().any(|tag| of(&tag) == Some(own));
-            for other in self.tags().filter(|_| selection == Selection::Priority) {
+            for other in self.tags().filter(|_| selection == QueueSelection::Priority) {
                 let line = of(&other).ok_or(Uncovered::NoQueue)?;
                 if place(line) >= place(own) {
                     continue;
@@ -288,9 +288,9 @@ impl Window {
         let spread = |line: usize| u64::from(lines[line].spread).min(self.flows);
         let queues: u64 = used.iter().map(|line| spread(*line)).sum();
         let in_turn = match selection {
-            Selection::RoundRobin => queues,
+            QueueSelection::RoundRobin => queues,
             // Equal queues of one rank.
-            Selection::Priority => guaranteed().map(spread).max().unwrap_or(1),
+            QueueSelection::Priority => guaranteed().map(spread).max().unwrap_or(1),
         };
         let mixed = |line: usize| lines[line].order != Order::Fifo;
         let others = in_turn.saturating_sub(1);

@@ -1,6 +1,6 @@
 //! The medium of a described adapter, and the capacity that a token ring leaves a node.
 
-use laxity_admission::station::{Medium, Turns};
+use laxity_admission::station::{FrameMedium, Turns};
 use laxity_model::adapter::Description;
 use laxity_model::network::TokenRingParameters;
 use laxity_qos::channel::LinkId;
@@ -9,14 +9,14 @@ use laxity_units::Span;
 use super::faults::faults_at;
 use super::reason::Uncovered;
 use super::sources::largest;
-use crate::experiment::{Adapter, Experiment, MediumSpec, Network};
+use crate::experiment::{AdapterSpec, Experiment, MediumSpec, Network};
 
 /// The medium that frames of an adapter ask for, of a node by its link.
 pub(super) fn medium(
     experiment: &Experiment,
     (node, link): (usize, LinkId),
     description: &Description,
-) -> Result<Medium, Uncovered> {
+) -> Result<FrameMedium, Uncovered> {
     let mut turns = None;
     let at = |(number, network): &(usize, &Network)| {
         network.members.contains(&node) && experiment.link_to(node, *number) == link
@@ -39,7 +39,7 @@ pub(super) fn medium(
             }
         }
     }
-    Ok(turns.map_or(Medium::Own, Medium::Ring))
+    Ok(turns.map_or(FrameMedium::Own, FrameMedium::Ring))
 }
 
 /// The capacity that the token of `network` leaves `node`.
@@ -70,7 +70,7 @@ fn turns(
 
 /// The longest frame that an adapter sends, in time.
 fn frame(experiment: &Experiment, (node, link): (usize, LinkId)) -> Result<Span, Uncovered> {
-    let Adapter::Described(description) = experiment.adapter_of(node, link) else {
+    let AdapterSpec::Described(description) = experiment.adapter_of(node, link) else {
         return Err(Uncovered::TokenUnasked);
     };
     let phases = description.transmit.iter().flat_map(|stage| &stage.phases);

@@ -21,7 +21,7 @@
 //! late although no packet had been dropped before, which its bound excludes. A *margin* also drops
 //! packets that may be in time, so there is no bound with a margin.
 
-use laxity_model::adapter::{Description, Late, Policing};
+use laxity_model::adapter::{Description, LatePolicy, Policing};
 use laxity_qos::discipline::Class;
 use laxity_units::Span;
 
@@ -36,7 +36,7 @@ pub(super) fn lenient(
 ) -> Result<(), Uncovered> {
     let Description { transmit, receive, transmit_policing, receive_policing, .. } = description;
     let mut queues = transmit.iter().chain(receive).flat_map(|stage| &stage.queues);
-    if queues.any(|queue| queue.late == Late::Drop && !queue.margin.is_zero()) {
+    if queues.any(|queue| queue.late == LatePolicy::Drop && !queue.margin.is_zero()) {
         return Err(Uncovered::DropsInTime);
     }
     let guaranteed = experiment.channels.iter().filter(|channel| channel.class == Class::RealTime);

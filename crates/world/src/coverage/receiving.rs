@@ -4,17 +4,17 @@
 //! the adapter is heard and how much is taken each time, so one interface without a limit leaves
 //! all channels of the host without a bound.
 
-use laxity_admission::reception::bound::{Host, Service, Turn, Worker};
-use laxity_model::reception::{Cost, InterfaceConfig, ProgramConfig, ReceptionCosts, Ticks};
+use laxity_admission::reception::bound::{ReceptionHost, Service, Turn, Worker};
+use laxity_model::reception::{ActivityCost, ClockTicks, InterfaceConfig, ProgramConfig, ReceptionCosts};
 use laxity_qos::discipline::Class;
-use laxity_qos::reception::{Operations, Policy, Sharing};
+use laxity_qos::reception::{BatchSharing, Operations, Policy};
 use laxity_units::Span;
 
 use super::reason::Uncovered;
-use crate::experiment::{ClockKind, Command, CommandSpec, Experiment};
+use crate::experiment::{ClockKind, CommandSpec, Experiment, ReceptionCommand};
 
 /// The host of `experiment`, which receives at interfaces, as the proof sees it.
-pub(crate) fn receiving(experiment: &Experiment) -> Result<Host, Uncovered> {
+pub(crate) fn receiving(experiment: &Experiment) -> Result<ReceptionHost, Uncovered> {
     if experiment.clock == ClockKind::Real {
         return Err(Uncovered::Thread);
     }
@@ -25,8 +25,8 @@ pub(crate) fn receiving(experiment: &Experiment) -> Result<Host, Uncovered> {
     for CommandSpec { at: _, command } in &experiment.commands {
         match command {
             // A channel keeps its contract whenever it begins and ends.
-            Command::Create(_) | Command::Clear(_) => {}
-            Command::Mode(..) => {
+            ReceptionCommand::Create(_) | ReceptionCommand::Clear(_) => {}
+            ReceptionCommand::Mode(..) => {
                 return Err(Uncovered::ToldPolicy);
             }
         }
@@ -44,7 +44,7 @@ pub(crate) fn receiving(experiment: &Experiment) -> Result<Host, Uncovered> {
     {
         return Err(Uncovered::FreeProgram);
     }
-    Ok(Host { interfaces, programs })
+    Ok(ReceptionHost { interfaces, programs })
 }
 
 /// Costs that do not vary.
@@ -68,11 +68,11 @@ fn fixed(costs: &ReceptionCosts) -> Result<Fixed, Uncovered> {
     })
 }
 
-fn always(cost: Cost) -> Result<Span, Uncovered> {
+fn always(cost: ActivityCost) -> Result<Span, Uncovered> {
     match cost {
-        Cost::Fixed(span) => Ok(span),
-        Cost::Exponential(mean) if mean.is_zero() => Ok(mean),
-        Cost::Exponential(_) => Err(Uncovered::DrawnCosts),
+        ActivityCost::Fixed(span) => Ok(span),
+        ActivityCost::Exponential(mean) if mean.is_zero() => Ok(mean),
+        ActivityCost::Exponential(_) => Err(Uncovered::DrawnCosts),
     }
 }
 
@@ -119,9 +119,9 @@ fn service(experiment: &Experiment, i: usize, costs: &Fixed) -> Result<Service, 
     }
     let quota = policy.quota().min(quota(policy));
     let real_time = match sharing {
-        Sharing::Common | Sharing::Exhaustive => quota,
-        Sharing::Weighted { real_time, best_effort: _ } => *real_time,
-        Sharing::Turns { .. } => return Err(Uncovered::Batches),
+        BatchSharing::Common | BatchSharing::Exhaustive => quota,
+        BatchSharing::Weighted { real_time, best_effort: _ } => *real_time,
+        BatchSharing::Turns { .. } => return Err(Uncovered::Batches),
     };
     let (signal, switch) = match turn {
         Turn::Ticks { .. } => (costs.poll, Span::ZERO),
@@ -142,18 +142,18 @@ fn service(experiment: &Experiment, i: usize, costs: &Fixed) -> Result<Service, 
 
 /// The turns of a policy, where `refusal` is the time to refuse a packet; or why they have no
 /// bound.
-fn turn(policy: &Policy, ticks: Option<&Ticks>, refusal: Option<Span>) -> Result<Turn, Uncovered> {
+fn turn(policy: &Policy, ticks: Option<&ClockTicks>, refusal: Option<Span>) -> Result<Turn, Uncovered> {
     match policy {
         Policy::Clocked(_) => match ticks {
-            Some(Ticks::Hard(period)) => Ok(Turn::Ticks { least: *period, most: *period }),
-            Some(Ticks::Soft(intervals)) => {
+            Some(ClockTicks::Hard(period)) => Ok(Turn::Ticks { least: *period, most: *period }),
+            Some(ClockTicks::Soft(intervals)) => {
                 Ok(Turn::Ticks { least: intervals.shortest(), most: intervals.longest() })
             }
             None => Err(Uncovered::NoClock),
         },
         Policy::Timed(_) => match ticks {
-            Some(Ticks::Hard(period)) => Ok(Turn::Thread(*period)),
-            Some(Ticks::Soft(_)) | None => Err(Uncovered::SoftTimers),
+            Some(ClockTicks::Hard(period)) => Ok(Turn::Thread(*period)),
+            Some(ClockTicks::Soft(_)) | None => Err(Uncovered::SoftTimers),
         },
         Policy::Limited(limited) => Ok(Turn::Limited(limited.interval())),
         Policy::Guaranteed(guaranteed) => {

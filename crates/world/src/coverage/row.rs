@@ -4,7 +4,7 @@
 use laxity_admission::Test;
 use laxity_admission::station::{self, Overtaking, Station};
 use laxity_model::adapter::{
-    Answers, Buffers, Description, Interface, Notification, Overload, Own, Phase, Pool, Resource,
+    AdapterBuffers, Answers, BufferPool, Description, HostSide, Notification, Overload, Own, Phase, Resource,
     ResponseQueue, Stage, Takes, Tells,
 };
 use laxity_qos::channel::{LinkId, LinkParadigm};
@@ -18,7 +18,7 @@ use super::policing::lenient;
 use super::reason::Uncovered;
 use super::sources::sources;
 use super::stage::{served, slowed, trailers};
-use crate::experiment::{ChannelSpec, Experiment, Host};
+use crate::experiment::{ChannelSpec, Experiment, HostSpec};
 
 /// The stages of `node` as the proofs see them, and which packets may overtake which.
 pub(super) fn row(
@@ -44,7 +44,7 @@ pub(super) fn row(
     whole(description, window, comes)?;
     undisturbed(experiment.host(node), description)?;
     // See `Window::commands` for the queues.
-    let Interface { queues: _, selection: _, doorbell, poll, notification: _, responses: _ } = interface;
+    let HostSide { queues: _, selection: _, doorbell, poll, notification: _, responses: _ } = interface;
     let host = experiment.host(node);
     let comes_in = incoming(experiment, node)?;
     if !comes_in.held.is_zero() && host.driver.reset_after.is_some() {
@@ -59,7 +59,7 @@ pub(super) fn row(
         passing = passing.and(overtakes);
         turns.extend(turn);
         let added = trailers(stage, *link);
-        let mut stage = station::Stage { places, ..served(stage) };
+        let mut stage = station::StationStage { places, ..served(stage) };
         stage.phases.iter_mut().filter(|phase| phase.medium).for_each(|phase| slowed(phase, *link));
         stage.phases.extend(added);
         stages.push(stage);
@@ -76,8 +76,10 @@ pub(super) fn row(
     if (passing.in_turn || several && !window.is_one()) && stages.iter().any(|stage| stage.places.is_some()) {
         return Err(Uncovered::TurnPlaces);
     }
-    let tells =
-        stages.iter().flat_map(|stage| &stage.phases).any(|phase| phase.tells != station::Tells::Nothing);
+    let tells = stages
+        .iter()
+        .flat_map(|stage| &stage.phases)
+        .any(|phase| phase.tells != station::StationTells::Nothing);
     if passing.in_turn && tells {
         return Err(Uncovered::PassAndWait);
     }
@@ -112,7 +114,7 @@ fn one_level(experiment: &Experiment, node: usize, window: &Window) -> bool {
 }
 
 /// Refuses an adapter of which the phases stop while the CPU of `host` copies, if it does.
-fn undisturbed(host: &Host, description: &Description) -> Result<(), Uncovered> {
+fn undisturbed(host: &HostSpec, description: &Description) -> Result<(), Uncovered> {
     let costs = &host.costs;
     let copies =
         [costs.send_byte, costs.receive_byte, costs.transfer_byte].iter().any(|byte| !byte.is_zero());
@@ -155,7 +157,7 @@ fn whole(description: &Description, window: &Window, comes_in: bool) -> Result<(
 
 /// The least wait of a response about a packet, if its queue gets no other response meanwhile.
 fn gathers(description: &Description) -> Span {
-    let Interface { notification, responses, .. } = &description.interface;
+    let HostSide { notification, responses, .. } = &description.interface;
     let own = |queue: &ResponseQueue| match (queue.answers, queue.moderation.frames) {
         (Answers::All, _) | (_, Some(1)) => Span::ZERO,
         _ => queue.moderation.delay,
@@ -172,7 +174,7 @@ fn gathers(description: &Description) -> Span {
 
 /// The CPU work of `host` for each packet, where it is done in the order of completions and at
 /// once.
-fn starts(host: &Host, description: &Description) -> Option<Span> {
+fn starts(host: &HostSpec, description: &Description) -> Option<Span> {
     let config = &host.subsystem;
     let in_order = |queue: &&ResponseQueue| queue.answers != Answers::Received;
     let queues: u32 = description.interface.responses.iter().filter(in_order).map(|queue| queue.spread).sum();
@@ -233,31 +235,33 @@ pub(super) fn plain(description: &Description) -> Result<(), Uncovered> {
 impl Window {
     /// How many buffers there are, if there need not be enough; `own` is the least that a channel
     /// has to itself.
-    fn limit(&self, buffers: &Buffers, own: u32) -> Option<u32> {
+    fn limit(&self, buffers: &AdapterBuffers, own: u32) -> Option<u32> {
         let room = match buffers.pool {
-            Pool::Unlimited => None,
-            Pool::Shared(most) | Pool::PerChannel(most) => Some(most),
+            BufferPool::Unlimited => None,
+            BufferPool::Shared(most) | BufferPool::PerChannel(most) => Some(most),
             // Of all that are under way those take most of what is shared that are of one channel.
-            Pool::Reserved { own: _, shared } => Some(shared.saturating_add(own)),
+            BufferPool::Reserved { own: _, shared } => Some(shared.saturating_add(own)),
         };
         room.filter(|_| !self.holds(room))
     }
 
     pub(super) fn buffers(
         &self,
-        buffers: &Buffers,
+        buffers: &AdapterBuffers,
         own: u32,
         passing: Passing,
     ) -> Result<Option<u32>, Uncovered> {
-        let Buffers { pool, overload } = *buffers;
+        let AdapterBuffers { pool, overload } = *buffers;
         if self.limit(buffers, own).is_none() {
             return Ok(None);
         }
         match (pool, overload) {
-            (Pool::Shared(most), Overload::Block) if passing.is_none() => Ok(Some(most)),
-            (Pool::Shared(_), Overload::Block) => Err(Uncovered::FetchedFirst),
-            (Pool::Unlimited | Pool::PerChannel(_) | Pool::Reserved { .. }, _) => Err(Uncovered::OwnBuffer),
-            (Pool::Shared(_), Overload::Drop | Overload::Priority | Overload::Importance) => {
+            (BufferPool::Shared(most), Overload::Block) if passing.is_none() => Ok(Some(most)),
+            (BufferPool::Shared(_), Overload::Block) => Err(Uncovered::FetchedFirst),
+            (BufferPool::Unlimited | BufferPool::PerChannel(_) | BufferPool::Reserved { .. }, _) => {
+                Err(Uncovered::OwnBuffer)
+            }
+            (BufferPool::Shared(_), Overload::Drop | Overload::Priority | Overload::Importance) => {
                 Err(Uncovered::LosesBuffers)
             }
         }
@@ -265,8 +269,8 @@ impl Window {
 }
 
 /// The fewest buffers that a channel of `node` has to itself, of those that some have.
-pub(super) fn own(experiment: &Experiment, node: usize, buffers: &Buffers) -> u32 {
-    let Pool::Reserved { own, shared: _ } = buffers.pool else { return 0 };
+pub(super) fn own(experiment: &Experiment, node: usize, buffers: &AdapterBuffers) -> u32 {
+    let BufferPool::Reserved { own, shared: _ } = buffers.pool else { return 0 };
     match own {
         Own::Each(each) => each,
         Own::Contract => {

@@ -7,10 +7,10 @@ use laxity_qos::costs::{Delay, LinkCosts};
 use laxity_units::{Bytes, Span};
 
 /// A stage without its queues.
-pub(super) fn served(stage: &Stage) -> station::Stage {
+pub(super) fn served(stage: &Stage) -> station::StationStage {
     // For `ahead` see `row.rs`; on the receive path the foremost frame blocks no other.
     let Stage { name, servers, batch, linger, queues: _, selection: _, phases, ahead: _ } = stage;
-    station::Stage {
+    station::StationStage {
         name: name.clone(),
         places: None,
         selects: phases.iter().all(|phase| phase.work),
@@ -22,7 +22,7 @@ pub(super) fn served(stage: &Stage) -> station::Stage {
 }
 
 /// A phase, for any packet.
-pub(super) fn phase(phase: &Phase) -> station::Phase {
+pub(super) fn phase(phase: &Phase) -> station::StationPhase {
     // The owner of the time does not matter once a description is read; for buffers see `behind` of
     // `station.rs`.
     let Phase {
@@ -41,7 +41,7 @@ pub(super) fn phase(phase: &Phase) -> station::Phase {
         yields: _,
         trailer: _,
     } = phase;
-    station::Phase {
+    station::StationPhase {
         delay: *delay,
         from: *from,
         up_to: *up_to,
@@ -49,9 +49,9 @@ pub(super) fn phase(phase: &Phase) -> station::Phase {
         rank: *priority,
         since_service: *since_service,
         tells: match tells {
-            Tells::Nothing => station::Tells::Nothing,
-            Tells::Progress => station::Tells::Progress,
-            Tells::Handshake => station::Tells::Handshake,
+            Tells::Nothing => station::StationTells::Nothing,
+            Tells::Progress => station::StationTells::Progress,
+            Tells::Handshake => station::StationTells::Handshake,
         },
         medium: *medium,
         optional: *takes != Takes::All,
@@ -60,7 +60,7 @@ pub(super) fn phase(phase: &Phase) -> station::Phase {
 
 /// A frame takes what the slower of adapter and link takes; both together in each of their terms is
 /// no less.
-pub(super) fn slowed(phase: &mut station::Phase, link: LinkCosts) {
+pub(super) fn slowed(phase: &mut station::StationPhase, link: LinkCosts) {
     let delay = &mut phase.delay;
     delay.fixed = delay.fixed.max(link.transmit(Bytes::ZERO));
     delay.per_byte = delay.per_byte.max(link.per_byte);
@@ -71,7 +71,7 @@ pub(super) fn slowed(phase: &mut station::Phase, link: LinkCosts) {
 /// phase of its own: with `n + t` bytes there are no more than `⌈n/s⌉ + ⌈t/s⌉` segments, and `t`
 /// more bytes at the higher price. With one packet in the adapter the order of its phases does not
 /// matter.
-pub(super) fn trailers(stage: &Stage, link: LinkCosts) -> impl Iterator<Item = station::Phase> {
+pub(super) fn trailers(stage: &Stage, link: LinkCosts) -> impl Iterator<Item = station::StationPhase> {
     stage.phases.iter().filter(|phase| !phase.trailer.is_zero()).map(move |with| {
         let bytes = with.delay.per_byte.max(with.delay.per_byte_past);
         let bytes = if with.medium { bytes.max(link.per_byte) } else { bytes };
@@ -80,10 +80,10 @@ pub(super) fn trailers(stage: &Stage, link: LinkCosts) -> impl Iterator<Item = s
         let segments = with.delay.per_segment.saturating_mul(segments);
         let fixed = bytes.time(with.trailer).saturating_add(segments);
         let delay = Delay { fixed, ..Delay::default() };
-        station::Phase {
+        station::StationPhase {
             delay,
             since_service: false,
-            tells: station::Tells::Nothing,
+            tells: station::StationTells::Nothing,
             medium: false,
             optional: true,
             ..phase(with)

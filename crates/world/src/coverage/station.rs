@@ -19,7 +19,7 @@ use super::lines::{Window, kinds};
 use super::reason::Uncovered;
 use super::row::{own, row};
 use super::sources::largest;
-use crate::experiment::{Experiment, Host, Task};
+use crate::experiment::{Experiment, HostSpec, Task};
 
 /// The analysis that covers `node`, of which the adapter is described and of which the host goes by
 /// `host`: with packets in a window, or, where the host's link queue is always empty, with each
@@ -175,7 +175,7 @@ fn behind(
 }
 
 /// A driver that resets an adapter that is slow must not do so while it does what it was given.
-fn patient(host: &Host, behind: &Behind, largest: Bytes) -> Result<(), Uncovered> {
+fn patient(host: &HostSpec, behind: &Behind, largest: Bytes) -> Result<(), Uncovered> {
     let Some(after) = host.driver.reset_after else { return Ok(()) };
     let depth = u64::from(host.subsystem.link.depth);
     let costs = host.costs.with_packets_of(largest);

@@ -45,7 +45,7 @@
 //!   one message of others for each such event. A path through these servers is also analysed as a
 //!   whole ([`laxity_admission::holistic::along`]).
 //!
-//! With a *reserved rate* there ([`Limits::best_effort`]) best effort is one more flow with a
+//! With a *reserved rate* there ([`ViLimits::best_effort`]) best effort is one more flow with a
 //! bandwidth, in each direction (`shared.rs`). The clock of an adapter stamps doorbells no closer
 //! than one message's time at that rate, and arrived messages likewise; from then on these messages
 //! go first everywhere. Before its stamp a message delays no other, and the responses of the units
@@ -86,8 +86,8 @@
 //! arrive no less evenly than without. If the first is no longer than the playout, the delay does
 //! not depend on the path: the shortest and the longest differ by the program's work in between.
 
-use laxity_admission::holistic::{Flow, Server, Slots};
-use laxity_model::via::{Doorbells, Firmware, Limits, ViaConfig};
+use laxity_admission::holistic::{ArrivalSlots, HolisticFlow, HolisticServer};
+use laxity_model::via::{Doorbells, Firmware, ViLimits, ViaConfig};
 use laxity_qos::discipline::Class;
 use laxity_units::Span;
 
@@ -106,7 +106,7 @@ use crate::experiment::{ChannelSpec, Experiment, SourceSpec, ViaSpec};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Path {
     /// Its requests.
-    pub(crate) flow: Flow,
+    pub(crate) flow: HolisticFlow,
     /// Those of its stages that its message waits for one after the other.
     pub(crate) critical: Vec<usize>,
     /// The fixed part beside them: the wire; the transmission is subtracted again.
@@ -135,12 +135,12 @@ impl Path {
 #[derive(Debug, Clone)]
 pub(crate) struct Cluster {
     /// Its servers: four of each node, then two of each channel.
-    pub(crate) servers: Vec<Server>,
+    pub(crate) servers: Vec<HolisticServer>,
     /// Per channel.
     pub(crate) paths: Vec<Path>,
     /// Best effort with a rate reserved for all of it at an adapter, where processes are told
     /// apart.
-    pub(crate) shared: Vec<Flow>,
+    pub(crate) shared: Vec<HolisticFlow>,
 }
 
 /// The name of server `server`.
@@ -168,7 +168,7 @@ pub(crate) fn cluster(experiment: &Experiment, taken: Taken, ordered: bool) -> R
     let spec = experiment.via.as_ref().ok_or(Uncovered::NoInterfaces)?;
     let ViaSpec { adapter, post: _, reap: _, latency: _, receives, credits, depth, renegotiations: _ } = spec;
     let ViaConfig { firmware, costs: _, engines: _, limits } = adapter;
-    let Limits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort, doorbells } = limits;
+    let ViLimits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort, doorbells } = limits;
     let apart = *doorbells != Doorbells::Merged;
     if send_buffers.is_some() || receive_buffers.is_some() {
         return Err(Uncovered::ViaMemory);
@@ -189,7 +189,7 @@ pub(crate) fn cluster(experiment: &Experiment, taken: Taken, ordered: bool) -> R
         return Err(Uncovered::ViaDepth);
     }
     let nodes = experiment.nodes.len();
-    let mut servers = vec![Server::default(); nodes * OF_NODE + 2 * experiment.channels.len()];
+    let mut servers = vec![HolisticServer::default(); nodes * OF_NODE + 2 * experiment.channels.len()];
     for node in 0..nodes {
         // A look that has begun just before what it would have found.
         let server = |unit| node * OF_NODE + unit;
@@ -233,7 +233,7 @@ fn path(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Taken) -> Path
         way(experiment, spec, i, taken);
     let slots = match channel.class {
         // At all renegotiations the largest bandwidth bounds the distance of two messages.
-        Class::RealTime => Slots { count: 1, interval: spec.least_interval(i, channel) },
+        Class::RealTime => ArrivalSlots { count: 1, interval: spec.least_interval(i, channel) },
         Class::BestEffort => {
             let silent = matches!(channel.source, SourceSpec::None);
             let depth = if silent { 0 } else { spec.depth.unwrap_or(0) };
@@ -244,8 +244,8 @@ fn path(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Taken) -> Path
                 stage.parent = None;
             }
             match apart && !silent {
-                true => Slots::ENDLESS,
-                false => Slots { count: u64::from(depth), interval: turn.max(Span::from_ns(1)) },
+                true => ArrivalSlots::ENDLESS,
+                false => ArrivalSlots { count: u64::from(depth), interval: turn.max(Span::from_ns(1)) },
             }
         }
     };
@@ -257,7 +257,7 @@ fn path(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Taken) -> Path
     };
     let played = channel.playout.map_or(Span::ZERO, |playout| playout.saturating_add(spec.reap));
     Path {
-        flow: Flow { slots, urgent: channel.class == Class::RealTime, stages },
+        flow: HolisticFlow { slots, urgent: channel.class == Class::RealTime, stages },
         critical,
         wire: spec.latency,
         taken_back: wire_begins,

@@ -10,7 +10,7 @@ use laxity_qos::traffic::TrafficSpec;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
 
-use super::{Adapter, Asked, Asks, Carries, ChannelCores, Experiment, Misses, Refusal};
+use super::{AdapterSpec, AskedTimes, Asks, Carries, ChannelCores, Experiment, MissesEffect, RefusalEffect};
 
 /// One channel.
 #[derive(Debug, Clone)]
@@ -35,9 +35,9 @@ pub struct ChannelSpec {
     /// Its requests beside the deadline.
     pub asks: Asks,
     /// The effect on the run if admission refuses it.
-    pub refusal: Refusal,
+    pub refusal: RefusalEffect,
     /// The effect of its missed deadlines; `None` for what the experiment says.
-    pub misses: Option<Misses>,
+    pub misses: Option<MissesEffect>,
     /// Its rate where resources are shared by rates: that of its contract, or what best effort is
     /// to have; [`Vtick::NONE`] for what is left.
     pub share: Vtick,
@@ -76,7 +76,7 @@ pub struct ChannelSpec {
     /// interface may have it; `None` for at once.
     pub playout: Option<Span>,
     /// When it is asked for, where nodes with signalling admit it.
-    pub asked: Asked,
+    pub asked: AskedTimes,
     /// Its owner among those with a quota; `None` for one without.
     pub owner: Option<usize>,
     /// Whether a file gives its route, so that nodes do not look for another.
@@ -111,12 +111,12 @@ impl Experiment {
         match (channel.packet_overflow, adapter) {
             (PacketOverflow::DecayDeadline, _) => Some(ForEver::Decays),
             (PacketOverflow::Drop, _) if free => Some(ForEver::Drops),
-            (PacketOverflow::Block, Adapter::Null(link))
+            (PacketOverflow::Block, AdapterSpec::Null(link))
                 if free && link.transmit(channel.spec.max_message).is_zero() =>
             {
                 Some(ForEver::Free)
             }
-            (PacketOverflow::Block, Adapter::Described(described))
+            (PacketOverflow::Block, AdapterSpec::Described(described))
                 if free
                     && host.costs.hands_on_at_once(host.subsystem.link.paradigm)
                     && described.loses_at_once() =>

@@ -1,6 +1,6 @@
 //! Applications that compute at a host beside its communication.
 
-use laxity_admission::{Request, RequestError, Work};
+use laxity_admission::{ApplicationWork, Request, RequestError};
 use laxity_qos::channel::{Budget, ChannelId, Computing, CoreId};
 use laxity_units::{Span, Time};
 
@@ -49,7 +49,7 @@ impl ComputingSpec {
     /// Its request to admission; `None` for the residual capacity.
     pub(crate) fn request(&self) -> Option<Result<Request, RequestError>> {
         let BudgetSpec { time, period, deadline, level, start: _ } = self.budget?;
-        let request = Request::computing(Work { time, slice: self.slice }, period, deadline);
+        let request = Request::computing(ApplicationWork { time, slice: self.slice }, period, deadline);
         Some(request.map(|request| request.on_level(level.into())))
     }
 }

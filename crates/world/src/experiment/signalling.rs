@@ -2,8 +2,8 @@
 //! are asked for, how clocks differ, and what fails.
 
 use laxity_clock::{Drift, NodeClock, Quality, Shift, Tolerance};
-use laxity_node::{LinkConfig, NotANode};
-use laxity_signalling::contract::Contract;
+use laxity_node::{NodeLinkConfig, NotANode};
+use laxity_signalling::contract::ChannelContract;
 use laxity_signalling::identity::Owner;
 use laxity_signalling::quota::{Quota, Quotas};
 use laxity_signalling::settings::Settings;
@@ -121,7 +121,7 @@ pub enum Fails {
 
 /// When a channel is asked for, changed and closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Asked {
+pub enum AskedTimes {
     /// Once.
     Once {
         /// When.
@@ -129,7 +129,7 @@ pub enum Asked {
         /// When it is closed; `None` if never.
         until: Option<Span>,
         /// Other contracts, in the order of their times.
-        changes: Vec<(Span, Contract)>,
+        changes: Vec<(Span, ChannelContract)>,
     },
     /// Again and again.
     Calls {
@@ -140,9 +140,9 @@ pub enum Asked {
     },
 }
 
-impl Asked {
+impl AskedTimes {
     /// From the start to the end of the run.
-    pub const ALWAYS: Asked = Asked::Once { at: Span::ZERO, until: None, changes: Vec::new() };
+    pub const ALWAYS: AskedTimes = AskedTimes::Once { at: Span::ZERO, until: None, changes: Vec::new() };
 }
 
 /// Clocks show this at true time zero, so that none is before zero.
@@ -200,9 +200,9 @@ impl SignallingSpec {
     }
 
     /// One direction of a link of `experiment`.
-    pub fn link(&self, experiment: &Experiment, link: &LinkSpec) -> LinkConfig {
+    pub fn link(&self, experiment: &Experiment, link: &LinkSpec) -> NodeLinkConfig {
         let way = experiment.networks[link.network].longest_way();
-        LinkConfig { per_byte: link.per_byte, way, hosts: Span::ZERO, around: link.around }
+        NodeLinkConfig { per_byte: link.per_byte, way, hosts: Span::ZERO, around: link.around }
     }
 
     /// The link between two nodes.
@@ -213,16 +213,16 @@ impl SignallingSpec {
     /// The contract that a program asks for over a route of `nodes` where a file says `contract`: the
     /// deadline is shorter by the terms of the clocks, so that it holds in true time. `None` if the
     /// terms leave no time.
-    pub fn in_local_time(&self, nodes: usize, contract: Contract) -> Option<Contract> {
+    pub fn in_local_time(&self, nodes: usize, contract: ChannelContract) -> Option<ChannelContract> {
         let Quality { drift, grain } = self.quality();
         let grains = grain.saturating_mul(nodes as u64);
         let deadline = drift.shortest_shown(contract.deadline).saturating_sub(grains);
-        Some(Contract { deadline, ..contract }).filter(Contract::is_valid)
+        Some(ChannelContract { deadline, ..contract }).filter(ChannelContract::is_valid)
     }
 
     /// `(D' + n g) / (1 − ρ)`: the bound in true time of a channel that asked for `contract` over a
     /// route of `nodes`.
-    pub fn bound(&self, nodes: usize, contract: &Contract) -> Span {
+    pub fn bound(&self, nodes: usize, contract: &ChannelContract) -> Span {
         let Quality { drift, grain } = self.quality();
         let grains = grain.saturating_mul(nodes as u64);
         drift.longest_true(contract.deadline.saturating_add(grains))
@@ -238,8 +238,8 @@ impl Experiment {
 
 impl ChannelSpec {
     /// Its contract, where nodes with signalling admit it; `None` for best effort.
-    pub fn contract(&self) -> Option<Contract> {
-        Some(Contract {
+    pub fn contract(&self) -> Option<ChannelContract> {
+        Some(ChannelContract {
             max_message: self.spec.max_message,
             min_message: self.spec.min_message,
             min_interval: self.spec.min_interval,

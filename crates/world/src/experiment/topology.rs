@@ -10,11 +10,11 @@ use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span};
 
-use super::{Adapter, ChannelSpec, Experiment, Host};
+use super::{AdapterSpec, ChannelSpec, Experiment, HostSpec};
 
 impl Experiment {
     /// The host at `node`.
-    pub fn host(&self, node: usize) -> &Host {
+    pub fn host(&self, node: usize) -> &HostSpec {
         &self.hosts[self.nodes[node].host]
     }
 
@@ -24,12 +24,12 @@ impl Experiment {
     }
 
     /// The adapter at `node`; the first of several.
-    pub fn adapter(&self, node: usize) -> &Adapter {
+    pub fn adapter(&self, node: usize) -> &AdapterSpec {
         self.adapter_of(node, LinkId::FIRST)
     }
 
     /// The adapter of that link of `node`.
-    pub fn adapter_of(&self, node: usize, link: LinkId) -> &Adapter {
+    pub fn adapter_of(&self, node: usize, link: LinkId) -> &AdapterSpec {
         &self.adapters[self.nodes[node].adapters[usize::from(link.0)].adapter]
     }
 
@@ -151,8 +151,8 @@ impl Experiment {
     /// longest.
     pub fn speed(&self, node: usize, link: LinkId) -> LinkCosts {
         match self.adapter_of(node, link) {
-            Adapter::Null(link) => *link,
-            Adapter::Described(description) => {
+            AdapterSpec::Null(link) => *link,
+            AdapterSpec::Described(description) => {
                 let stages = description.transmit.iter().map(Stage::speed);
                 stages.max_by_key(|speed| speed.transmit(self.packet())).unwrap_or_default()
             }
@@ -165,8 +165,8 @@ impl Experiment {
         match self.outlet(station) {
             Some(outlet) => Some(outlet.config.link),
             None => match self.adapter_of(station, link) {
-                Adapter::Null(link) => Some(*link),
-                Adapter::Described(_) => None,
+                AdapterSpec::Null(link) => Some(*link),
+                AdapterSpec::Described(_) => None,
             },
         }
     }
@@ -203,8 +203,8 @@ impl Experiment {
         let (gap, foretold) = match self.outlet(station) {
             Some(outlet) => (outlet.config.link.gap, true),
             None => match self.adapter_of(station, link) {
-                Adapter::Null(costs) => (costs.gap, self.host(station).driver.reset_after.is_none()),
-                Adapter::Described(description) => (description.link.gap, false),
+                AdapterSpec::Null(costs) => (costs.gap, self.host(station).driver.reset_after.is_none()),
+                AdapterSpec::Described(description) => (description.link.gap, false),
             },
         };
         if foretold { gap } else { gap.min(propagation.saturating_add(self.latency_into(next))) }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use laxity_model::via::{Vi, ViaConfig};
+use laxity_model::via::{AdapterVi, ViaConfig};
 use laxity_qos::discipline::Class;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Rate, Span, Time};
@@ -55,12 +55,12 @@ impl ViaSpec {
 
 impl Experiment {
     /// The channel `i` as a virtual interface with `receives` receive descriptors posted.
-    pub fn vi(&self, i: usize, receives: Option<u32>) -> Vi {
+    pub fn vi(&self, i: usize, receives: Option<u32>) -> AdapterVi {
         let channel = &self.channels[i];
         let of_process = |other: &ChannelSpec| channel.process.is_some() && other.process == channel.process;
         // A process is called by its first channel.
         let process = self.channels.iter().position(of_process).unwrap_or(i) as u32;
-        Vi { vtick: channel.vtick(), receives, share: channel.group.map(|_| channel.share), process }
+        AdapterVi { vtick: channel.vtick(), receives, share: channel.group.map(|_| channel.share), process }
     }
 }
 

@@ -4,7 +4,7 @@
 //! that at the other. The counting code does not depend on windows, and all columns of a row count
 //! the same part.
 
-use laxity_qos::channel::Counters;
+use laxity_qos::channel::ChannelCounters;
 use laxity_units::Bytes;
 
 use super::Drops;
@@ -47,7 +47,7 @@ pub struct Tally {
 impl Tally {
     /// The same with what a host counted.
     #[must_use]
-    pub(crate) fn with(mut self, host: &Counters) -> Tally {
+    pub(crate) fn with(mut self, host: &ChannelCounters) -> Tally {
         self.dropped_packets += host.dropped_packets;
         for (cause, count) in &host.dropped {
             self.dropped.add(*cause, *count);
@@ -93,7 +93,7 @@ mod tests {
     fn a_stretch_is_the_difference_of_two_totals() {
         let drops = |queue, adapter| {
             let dropped = [(Dropped::MessageQueue, queue), (Dropped::Adapter, adapter)].into();
-            Counters { dropped, dropped_packets: queue + adapter, ..Counters::default() }
+            ChannelCounters { dropped, dropped_packets: queue + adapter, ..ChannelCounters::default() }
         };
         let of = |messages, queue| Tally { messages, ..Tally::default() }.with(&drops(queue, 4));
         let (before, after) = (of(10, 1), of(25, 3));

@@ -14,7 +14,7 @@ use super::station::GoesBy;
 use super::table::{Reservation, Reserved, Tables, longest_way};
 use super::{asks, backlog, chances, computing, fifo, via};
 use crate::coverage::{Uncovered, coverage, notices, receiving, spaced};
-use crate::experiment::{ChannelSpec, Experiment, Host, LocalDeadline};
+use crate::experiment::{ChannelSpec, Experiment, HostSpec, LocalDeadline};
 
 /// Admits the channels of `experiment` in order, by `formula`; or why none of them can be promised
 /// anything.
@@ -135,22 +135,27 @@ impl<'a> All<'a> {
 fn where_they_come_in(experiment: &Experiment) -> Result<Vec<Promise>, Uncovered> {
     let host = receiving(experiment)?;
     let asked = |i| Some((i, request_where_it_comes_in(experiment, i)?));
-    let (of, requests): (Vec<usize>, Vec<bound::Request>) =
+    let (of, requests): (Vec<usize>, Vec<bound::ReceptionRequest>) =
         (0..experiment.channels.len()).filter_map(asked).unzip();
     let mut channels = vec![Promise::BestEffort; experiment.channels.len()];
     for (i, answer) in of.iter().zip(bound::admit(&host, &requests)) {
         channels[*i] = match answer {
             Ok(bound) => Promise::Received(bound),
-            Err(refusal) => Promise::Unreceived(bound::Refusal { whose: of[refusal.whose], ..refusal }),
+            Err(refusal) => {
+                Promise::Unreceived(bound::ReceptionRefusal { whose: of[refusal.whose], ..refusal })
+            }
         };
     }
     Ok(channels)
 }
 
-pub(super) fn request_where_it_comes_in(experiment: &Experiment, i: usize) -> Option<bound::Request> {
+pub(super) fn request_where_it_comes_in(
+    experiment: &Experiment,
+    i: usize,
+) -> Option<bound::ReceptionRequest> {
     let channel = &experiment.channels[i];
     let deadline = channel.deadline.filter(|_| channel.class == Class::RealTime)?;
-    Some(bound::Request {
+    Some(bound::ReceptionRequest {
         interface: channel.interface?,
         program: channel.program,
         spec: channel.spec,
@@ -247,7 +252,7 @@ pub fn of_computing(experiment: &Experiment, formula: Option<Formula>) -> Vec<Ve
     let asks = hosts().any(|host| host.computing.iter().any(|application| application.budget.is_some()));
     let promised = formula.filter(|_| asks).and_then(|formula| promises(experiment, formula).ok());
     let promised = promised.map(|promises| promises.computing).unwrap_or_default();
-    let of = |(node, host): (usize, &Host)| match promised.get(node) {
+    let of = |(node, host): (usize, &HostSpec)| match promised.get(node) {
         Some(bounds) if !bounds.is_empty() => bounds.clone(),
         _ => vec![None; host.computing.len()],
     };

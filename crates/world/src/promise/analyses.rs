@@ -34,7 +34,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use laxity_admission::{
-    AdmissionId, Bound, Breakdown, Counting, Deficit, Formula, Pays, Refusal, Request, ResourceModel,
+    AdmissionId, AdmissionRefusal, Bound, Breakdown, Counting, Deficit, Formula, Pays, Request, ResourceModel,
 };
 use laxity_model::adapter::Notification;
 use laxity_qos::channel::LinkId;
@@ -197,10 +197,10 @@ impl Analyses {
         &first.expect("each admitted channel left a table").station
     }
 
-    pub(super) fn request(&mut self, asked: &Asked) -> Result<AdmissionId, Refusal> {
+    pub(super) fn request(&mut self, asked: &Asked) -> Result<AdmissionId, AdmissionRefusal> {
         let name = AdmissionId::of_number(self.named);
         let mut answers = Vec::with_capacity(self.all.len());
-        let mut refused: Option<Refusal> = None;
+        let mut refused: Option<AdmissionRefusal> = None;
         for analysis in &mut self.all {
             let answer = analysis.missing.is_empty().then(|| analysis.station.request(asked));
             if let Some(Err(refusal)) = &answer {
@@ -259,8 +259,8 @@ impl Analyses {
     }
 
     /// The least deadline that it would admit in place of that of `asked`.
-    pub(super) fn least_deadline(&self, asked: &Asked) -> Result<Span, Refusal> {
-        let mut least: Option<Result<Span, Refusal>> = None;
+    pub(super) fn least_deadline(&self, asked: &Asked) -> Result<Span, AdmissionRefusal> {
+        let mut least: Option<Result<Span, AdmissionRefusal>> = None;
         for analysis in self.valid() {
             let own = analysis.station.least_deadline(asked).map_err(|refusal| analysis.renamed(refusal));
             let less = match (&least, &own) {
@@ -319,7 +319,11 @@ impl Analyses {
     }
 
     /// `W` and `S` of an admitted request that has this bound.
-    pub(super) fn terms(&self, asked: &Asked, bound: &Bound) -> Result<(Breakdown, Breakdown), Refusal> {
+    pub(super) fn terms(
+        &self,
+        asked: &Asked,
+        bound: &Bound,
+    ) -> Result<(Breakdown, Breakdown), AdmissionRefusal> {
         let analysis = self.of(bound.id);
         let id = analysis.names.get(&bound.id).copied().unwrap_or(bound.id);
         analysis.station.terms(asked, &Bound { id, ..*bound })
@@ -358,7 +362,7 @@ impl Analysis {
     }
 
     /// `refusal` by the names of channels at the station.
-    fn renamed(&self, refusal: Refusal) -> Refusal {
+    fn renamed(&self, refusal: AdmissionRefusal) -> AdmissionRefusal {
         let name = |own: AdmissionId| {
             let named = self.names.iter().find(|(_, other)| **other == own);
             named.map_or(own, |(name, _)| *name)
@@ -376,7 +380,7 @@ fn alike(one: &Bound, other: &Bound, strict: bool) -> bool {
 
 /// How far a refusal is from being none: time and places can be counted, a share of all time is
 /// more, and what has no end is the most.
-fn severity(refusal: &Refusal) -> (u8, u64) {
+fn severity(refusal: &AdmissionRefusal) -> (u8, u64) {
     match refusal.deficit {
         Deficit::Time(late) => (0, late.as_ps()),
         Deficit::Places(places) => (1, places),

@@ -1,7 +1,7 @@
 //! The results of admission.
 
 use laxity_admission::reception::bound::{self, Missing};
-use laxity_admission::{Bound, Breakdown, Formula, Reason, Refusal};
+use laxity_admission::{AdmissionRefusal, Bound, Breakdown, Formula, Reason};
 use laxity_qos::channel::Role;
 use laxity_units::Span;
 
@@ -35,9 +35,9 @@ pub enum Promise {
     /// Not admitted.
     Refused(Refused),
     /// Admitted where it arrives.
-    Received(bound::Bound),
+    Received(bound::ReceptionBound),
     /// Not admitted where it arrives: the channel that lacks a resource, and the resource.
-    Unreceived(bound::Refusal),
+    Unreceived(bound::ReceptionRefusal),
     /// A virtual interface that both ends and the link can keep.
     Connected(Connection),
     /// One that they cannot, and why.
@@ -86,7 +86,7 @@ pub struct Refused {
     /// The host.
     pub node: usize,
     /// Its reason.
-    pub refusal: Refusal,
+    pub refusal: AdmissionRefusal,
     /// The admitted channel with the promise that would not hold beside the refused one, to which the
     /// refusal then belongs. `None` if the refused one lacks something itself, or by the refusal's own
     /// claimant.

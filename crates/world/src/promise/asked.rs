@@ -1,6 +1,6 @@
 //! The request to a station.
 
-use laxity_admission::{Place, RateRequest, Request};
+use laxity_admission::{CorePlace, RateRequest, Request};
 use laxity_qos::channel::{CoreId, LinkId};
 
 /// A request to a station.
@@ -15,8 +15,8 @@ pub(super) struct Asked {
 
 impl Asked {
     /// Where it is among several cores.
-    pub(super) fn place(&self) -> Place {
-        Place { core: self.core, link: self.link }
+    pub(super) fn place(&self) -> CorePlace {
+        CorePlace { core: self.core, link: self.link }
     }
 
     /// The request to the table of a link.

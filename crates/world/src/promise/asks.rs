@@ -19,12 +19,13 @@ use laxity_units::{Bytes, Span};
 
 use super::answer::Promise;
 use crate::coverage::{Coverage, queue};
-use crate::experiment::{Adapter, ChannelSpec, Experiment};
+use crate::experiment::{AdapterSpec, ChannelSpec, Experiment};
 
 /// A lower bound on the delay of the messages of `channel` from their logical arrival, where its
 /// host holds early messages.
 fn shortest_delay(experiment: &Experiment, channel: &ChannelSpec) -> Span {
-    let Adapter::Null(link) = experiment.adapter_of(channel.route[0], experiment.link_out(channel, 0)) else {
+    let AdapterSpec::Null(link) = experiment.adapter_of(channel.route[0], experiment.link_out(channel, 0))
+    else {
         return Span::ZERO;
     };
     let packet = experiment.packet();

@@ -1,7 +1,7 @@
 //! Admission of channels that accept a share of late messages: one host that sends, by the demand of
 //! the mean.
 
-use laxity_admission::{Environment, Formula, Refusal, Test, Varying, share_late};
+use laxity_admission::{AdmissionRefusal, Environment, Formula, Test, Varying, share_late};
 use laxity_qos::channel::{LinkId, Role};
 
 use super::admit::request;
@@ -40,7 +40,7 @@ fn analysed(
 }
 
 /// The share of late messages of each channel at most: each way of counting holds, so the least.
-fn least_late(environments: &[Environment], channels: &[Varying]) -> Result<Vec<f64>, Refusal> {
+fn least_late(environments: &[Environment], channels: &[Varying]) -> Result<Vec<f64>, AdmissionRefusal> {
     let each = environments.iter().map(|environment| share_late(environment, channels));
     let least = |one: Vec<f64>, other: Vec<f64>| one.into_iter().zip(other).map(|(a, b)| a.min(b)).collect();
     let known = each.reduce(|one, other| match (one, other) {

@@ -9,12 +9,12 @@ use laxity_units::Span;
 use super::analyses::Analyses;
 use super::asked::Asked;
 use crate::coverage::Uncovered;
-use crate::experiment::Host;
+use crate::experiment::HostSpec;
 
 /// Reserves in `table` the budgets of the applications of `host`, in their order. Returns their
 /// reservations, or the reason: without its CPU time an application is in no analysis.
 pub(super) fn reserve(
-    host: &Host,
+    host: &HostSpec,
     table: &mut Analyses,
     core: impl Fn(usize) -> CoreId,
 ) -> Result<Vec<Option<AdmissionId>>, Uncovered> {

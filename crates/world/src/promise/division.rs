@@ -4,7 +4,7 @@
 //! The division is that of the network manager ([`laxity_signalling::division`]), so a static
 //! scenario has the local deadlines that establishment gives.
 
-use laxity_admission::{Claimant, Deficit, Reason, Refusal, Resource};
+use laxity_admission::{AdmissionRefusal, Claimant, Deficit, Reason, Scarce};
 use laxity_signalling::division;
 use laxity_units::Span;
 
@@ -25,7 +25,8 @@ pub(super) struct Needs {
 pub(super) fn divide(hops: &[Needs], budget: Span, division: Division) -> Result<Vec<Span>, Refused> {
     division::divide(&needs(hops), budget, division).map_err(|late| {
         let missing = Deficit::Time(late.missing);
-        let refusal = Refusal::new(Resource::Deadline, missing, Reason::LateTogether, Claimant::Newcomer);
+        let refusal =
+            AdmissionRefusal::new(Scarce::Deadline, missing, Reason::LateTogether, Claimant::Newcomer);
         Refused { node: hops.get(late.hop).map_or(0, |needs| needs.node), refusal, whose: None }
     })
 }

@@ -19,9 +19,9 @@ mod server;
 use std::collections::BTreeMap;
 
 use laxity_admission::{
-    AdmissionId, Bound, Breakdown, Claimant, Deficit, Formula, Reason, Refusal, Resource, Term,
+    AdmissionId, AdmissionRefusal, Bound, Breakdown, Claimant, Deficit, Formula, Reason, Scarce, Term,
 };
-use laxity_curves::{Bucket, Effort, Flow, Network, bounds_where};
+use laxity_curves::{Bucket, Effort, Flow, QueueNetwork, bounds_where};
 use laxity_qos::channel::{LinkId, Role};
 use laxity_qos::costs::LinkCosts;
 use laxity_units::{Bytes, Span};
@@ -111,10 +111,14 @@ pub fn passes_queues(experiment: &Experiment) -> bool {
 
 fn refusal(deficit: Deficit, node: usize) -> Refused {
     let (resource, reason) = match deficit {
-        Deficit::Time(_) => (Resource::Deadline, Reason::LateTogether),
-        _ => (Resource::Link, Reason::Overload),
+        Deficit::Time(_) => (Scarce::Deadline, Reason::LateTogether),
+        _ => (Scarce::Link, Reason::Overload),
     };
-    Refused { node, refusal: Refusal::new(resource, deficit, reason, Claimant::Newcomer), whose: None }
+    Refused {
+        node,
+        refusal: AdmissionRefusal::new(resource, deficit, reason, Claimant::Newcomer),
+        whose: None,
+    }
 }
 
 /// The first hop of `channel` that is a queue.
@@ -143,7 +147,7 @@ struct Entry {
 }
 
 /// The bounds at queues in a row, or which of them is the first without one.
-type Found = Result<laxity_curves::Bound, usize>;
+type Found = Result<laxity_curves::FlowBound, usize>;
 
 impl Part<'_> {
     fn answers(&self, active: &[usize]) -> Vec<Answer> {
@@ -340,7 +344,8 @@ impl Part<'_> {
             flows.push(Flow { path, level, source, jitter, entry: enters, shortest, longest });
             of.push(entry);
         }
-        let network = Network::new(servers, flows).expect("queues have rates, and channels have contracts");
+        let network =
+            QueueNetwork::new(servers, flows).expect("queues have rates, and channels have contracts");
         // Analyses beyond the first can help if a deadline is between the two.
         let needed = |flow: usize, delay: Span| {
             let (least, most) = self.room(of[flow]);
@@ -394,7 +399,7 @@ impl Part<'_> {
     }
 
     /// Messages of a channel that can be at its queue `hop`.
-    fn present(&self, entry: &Entry, found: &laxity_curves::Bound, hop: usize) -> u64 {
+    fn present(&self, entry: &Entry, found: &laxity_curves::FlowBound, hop: usize) -> u64 {
         self.within(entry, found.stays[hop].saturating_add(found.jitter[hop]))
     }
 
@@ -406,7 +411,7 @@ impl Part<'_> {
     }
 
     /// The promises of the queues of a channel, if they keep its deadline.
-    fn judged(&self, entry: &Entry, found: &laxity_curves::Bound) -> Answer {
+    fn judged(&self, entry: &Entry, found: &laxity_curves::FlowBound) -> Answer {
         let (experiment, channel) = (self.experiment, self.channel(entry));
         let deadline = channel.deadline.unwrap_or(Span::MAX);
         let packets = channel.spec.fragmentation(experiment.packet()).packets();

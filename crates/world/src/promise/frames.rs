@@ -30,10 +30,10 @@
 //! no packet is made, and each made packet is complete once. Where one queue is for both
 //! directions, add `k D` for complete packets.
 
-use laxity_admission::station::{self, Group};
-use laxity_admission::{Claimant, Deficit, Reason, Refusal, Resource};
+use laxity_admission::station::{self, FrameGroup};
+use laxity_admission::{AdmissionRefusal, Claimant, Deficit, Reason, Scarce};
 use laxity_model::adapter::{
-    Answers, Buffers, Description, Overload, Own, Pool, Queue, ResponseQueue, Stage, Takes,
+    AdapterBuffers, Answers, BufferPool, Description, Overload, Own, Queue, ResponseQueue, Stage, Takes,
 };
 use laxity_qos::discipline::Class;
 use laxity_units::Span;
@@ -42,7 +42,7 @@ use super::answer::Room;
 use super::arrivals::{Choice, arrivals, choices};
 use super::environment::{looks, timers};
 use crate::coverage::{Covered, Frames};
-use crate::experiment::{Adapter, ChannelSpec, Experiment};
+use crate::experiment::{AdapterSpec, ChannelSpec, Experiment};
 use crate::traffic::departures::{Departures, buffers};
 use crate::traffic::senders::by_contract;
 
@@ -53,14 +53,14 @@ pub(super) struct Inside {
     /// The shortfalls by which a guaranteed channel may lose frames.
     short: Vec<Short>,
     /// Buffers, where a channel has some to itself.
-    own: Option<Pool>,
+    own: Option<BufferPool>,
     stay: Span,
 }
 
 /// Something that there may be too little of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Short {
-    resource: Resource,
+    resource: Scarce,
     key: &'static str,
     has: u64,
     /// The number that is enough; `None` without a bound.
@@ -72,7 +72,7 @@ impl Inside {
     /// no frame.
     pub(super) fn of(experiment: &Experiment, node: usize, covered: &Covered) -> Option<Self> {
         let [attached] = &experiment.nodes.get(node)?.adapters[..] else { return None };
-        let Adapter::Described(description) = &experiment.adapters[attached.adapter] else { return None };
+        let AdapterSpec::Described(description) = &experiment.adapters[attached.adapter] else { return None };
         if !experiment.channels.iter().any(|channel| channel.comes_to(node)) {
             return None;
         }
@@ -98,10 +98,10 @@ impl Inside {
     ) -> impl Iterator<Item = Short> + 'a {
         let own = self.own.and_then(|pool| {
             let most = of_channel(experiment, channel, hop).map(|group| within(group, self.stay));
-            let (key, resource) = ("receive_buffers.per_channel", Resource::ReceiveBuffers);
+            let (key, resource) = ("receive_buffers.per_channel", Scarce::ReceiveBuffers);
             match pool {
-                Pool::PerChannel(each) => Some(Short { resource, key, has: each.into(), needs: most }),
-                Pool::Reserved { own, shared } => {
+                BufferPool::PerChannel(each) => Some(Short { resource, key, has: each.into(), needs: most }),
+                BufferPool::Reserved { own, shared } => {
                     let own = match own {
                         Own::Each(each) => each,
                         Own::Contract => experiment.burst(channel).unwrap_or(0),
@@ -109,7 +109,7 @@ impl Inside {
                     let enough = self.all.is_some_and(|all| all <= shared.into());
                     (!enough).then_some(Short { resource, key, has: own.into(), needs: most })
                 }
-                Pool::Unlimited | Pool::Shared(_) => None,
+                BufferPool::Unlimited | BufferPool::Shared(_) => None,
             }
         });
         self.short.iter().copied().chain(own).filter(Short::is_short)
@@ -121,10 +121,10 @@ impl Inside {
         experiment: &Experiment,
         channel: &ChannelSpec,
         hop: usize,
-    ) -> Option<Refusal> {
+    ) -> Option<AdmissionRefusal> {
         self.short(experiment, channel, hop).next().map(|short| {
             let places = short.needs.map_or(Deficit::Unbounded, |needs| Deficit::Places(needs - short.has));
-            Refusal::new(short.resource, places, Reason::NoRoomInAdapter, Claimant::Newcomer)
+            AdmissionRefusal::new(short.resource, places, Reason::NoRoomInAdapter, Claimant::Newcomer)
         })
     }
 
@@ -165,10 +165,10 @@ impl Counts<'_> {
     }
 
     /// Buffers of a channel's own, or what is short of those for all.
-    fn buffers(&self, description: &Description, stay: Span) -> (Option<Pool>, Vec<Short>) {
-        let Buffers { pool, overload } = description.receive_buffers;
-        let Pool::Shared(has) = pool else {
-            return (Some(pool).filter(|pool| *pool != Pool::Unlimited), Vec::new());
+    fn buffers(&self, description: &Description, stay: Span) -> (Option<BufferPool>, Vec<Short>) {
+        let AdapterBuffers { pool, overload } = description.receive_buffers;
+        let BufferPool::Shared(has) = pool else {
+            return (Some(pool).filter(|pool| *pool != BufferPool::Unlimited), Vec::new());
         };
         let phases = || description.receive.iter().flat_map(|stage| &stage.phases);
         let served =
@@ -183,7 +183,7 @@ impl Counts<'_> {
         };
         let needs = self.all(stay).into_iter().chain(give_way).min();
         let key = "receive_buffers.shared";
-        (None, vec![Short { resource: Resource::ReceiveBuffers, key, has: has.into(), needs }])
+        (None, vec![Short { resource: Scarce::ReceiveBuffers, key, has: has.into(), needs }])
     }
 
     fn queues(&self, description: &Description, stay: Span) -> Vec<Short> {
@@ -202,7 +202,7 @@ impl Counts<'_> {
                     Overload::Drop if alone => waiting(self.guaranteed(stay)),
                     Overload::Drop => waiting(self.all(stay)),
                 };
-                Some(Short { resource: Resource::ReceiveQueue, key: "receive.queue.slots", has, needs })
+                Some(Short { resource: Scarce::ReceiveQueue, key: "receive.queue.slots", has, needs })
             };
             let meets = guaranteed_by(&takes);
             queues.iter().zip(meets).filter_map(|(queue, meets)| of((queue, meets?))).collect::<Vec<_>>()
@@ -225,7 +225,7 @@ impl Counts<'_> {
                 };
                 comes_in.saturating_add(complete)
             });
-            Some(Short { resource: Resource::ResponseQueue, key: "response_queue.slots", has, needs })
+            Some(Short { resource: Scarce::ResponseQueue, key: "response_queue.slots", has, needs })
         };
         let takes: Vec<Takes> = about.iter().map(|queue| queue.takes).collect();
         let meets = guaranteed_by(&takes);
@@ -242,7 +242,7 @@ impl Counts<'_> {
         let made = buffers(self.experiment, self.node, |_| true).and_then(|all| {
             let all = all.checked_mul(covered.link.interrupts().all.into())?;
             let once = host.once.saturating_add(host.token.saturating_mul(all));
-            frames.unserved(&station::Host { tokens: 0, once, ..host })
+            frames.unserved(&station::NotifiedHost { tokens: 0, once, ..host })
         });
         let ways = [in_order.and_then(|within| self.all(within)), frames.unserved(&host), made];
         let guaranteed = in_order.filter(|_| alone).and_then(|within| self.guaranteed(within));
@@ -250,7 +250,7 @@ impl Counts<'_> {
     }
 
     /// The host's work at interrupts; `None` if it is not known.
-    fn host(&self, covered: &Covered, hears: Span) -> Option<station::Host> {
+    fn host(&self, covered: &Covered, hears: Span) -> Option<station::NotifiedHost> {
         let Self { experiment, node, frames: _ } = self;
         let host = experiment.host(*node);
         let costs = host.costs.interrupted_for_each().with_packets_of(experiment.packet());
@@ -266,14 +266,14 @@ impl Counts<'_> {
             let cost = u128::from(above.cost.as_ps());
             once = once.checked_add(cost.checked_mul(u128::from(above.burst) + 1)?)?;
             let interval = u128::from(above.interval.as_ps()).max(1);
-            rate = rate.checked_add(cost.checked_mul(station::Host::PARTS)?.div_ceil(interval))?;
+            rate = rate.checked_add(cost.checked_mul(station::NotifiedHost::PARTS)?.div_ceil(interval))?;
         }
         let once = Span::from_ps(u64::try_from(once).ok()?);
-        Some(station::Host { hears, each, tokens, token: each.saturating_add(start), once, rate })
+        Some(station::NotifiedHost { hears, each, tokens, token: each.saturating_add(start), once, rate })
     }
 
     /// `R`, by (1); `None` if interrupts may never be done.
-    fn served(&self, host: &station::Host, notice: Span) -> Option<Span> {
+    fn served(&self, host: &station::NotifiedHost, notice: Span) -> Option<Span> {
         let choices = match host.each.is_zero() {
             true => vec![Choice::Expected],
             false => choices(self.experiment, (self.node, None), notice),
@@ -282,10 +282,10 @@ impl Counts<'_> {
     }
 
     /// `R`, by (1), where arrivals are counted by that choice.
-    fn served_of(&self, host: &station::Host, notice: Span, choice: Choice) -> Option<Span> {
-        const PARTS: u128 = station::Host::PARTS;
+    fn served_of(&self, host: &station::NotifiedHost, notice: Span, choice: Choice) -> Option<Span> {
+        const PARTS: u128 = station::NotifiedHost::PARTS;
         let ps = |span: Span| u128::from(span.as_ps());
-        let station::Host { each, tokens, token, once, mut rate, .. } = *host;
+        let station::NotifiedHost { each, tokens, token, once, mut rate, .. } = *host;
         let mut once = ps(token).checked_mul(tokens.into())?.checked_add(ps(once))?;
         if !each.is_zero() {
             for Departures { burst, interval } in
@@ -320,7 +320,7 @@ fn of_channel(experiment: &Experiment, channel: &ChannelSpec, hop: usize) -> Opt
 }
 
 fn within(group: Departures, span: Span) -> u64 {
-    Group::from(group).within(span)
+    FrameGroup::from(group).within(span)
 }
 
 #[cfg(test)]

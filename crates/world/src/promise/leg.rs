@@ -6,7 +6,7 @@
 //! early messages may arrive ([`Ahead`]): a message leaves by its logical arrival plus the local
 //! deadline, which is at most the requested one.
 
-use laxity_admission::{Buffers, Pays, Program, RateRequest, Request};
+use laxity_admission::{Buffers, Pays, RateRequest, ReceivingProgram, Request};
 use laxity_model::network::{ImpairmentParameters, Probability};
 use laxity_qos::channel::{ChannelId, CoreId, PacketOverflow, Role};
 use laxity_units::Span;
@@ -14,7 +14,7 @@ use laxity_units::Span;
 use super::asked::Asked;
 use super::environment::reader;
 use super::table::behind;
-use crate::experiment::{Adapter, ChannelSpec, Experiment, Network, Placement};
+use crate::experiment::{AdapterSpec, ChannelSpec, Experiment, Network, Placement};
 use crate::traffic::ahead::Ahead;
 
 /// The position of a channel on its path.
@@ -54,7 +54,7 @@ impl<'a> Leg<'a> {
             Role::Receive => match reader(experiment, channel, node) {
                 Some(reader) => {
                     let work = reader.takes(channel.spec.max_message);
-                    request.at(role).read_by(Program { work, slots: reader.slots })
+                    request.at(role).read_by(ReceivingProgram { work, slots: reader.slots })
                 }
                 None => request.at(role),
             },
@@ -86,9 +86,11 @@ impl<'a> Leg<'a> {
                 .iter()
                 .all(|p| *p == Probability::NEVER)
         };
-        let one_by_one = |adapter: &Adapter| match adapter {
-            Adapter::Null(_) => true,
-            Adapter::Described(it) => it.transmit.iter().chain(&it.receive).all(|stage| stage.servers == 1),
+        let one_by_one = |adapter: &AdapterSpec| match adapter {
+            AdapterSpec::Null(_) => true,
+            AdapterSpec::Described(it) => {
+                it.transmit.iter().chain(&it.receive).all(|stage| stage.servers == 1)
+            }
         };
         let (experiment, sender) = (self.experiment, self.channel.route[0]);
         experiment.host(sender).subsystem.enforcement

@@ -20,7 +20,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use laxity_admission::station::Link;
-use laxity_admission::{AdmissionId, AdmissionTable, Bound, Breakdown, Decision, OtherLink, Refusal, Test};
+use laxity_admission::{
+    AdmissionId, AdmissionRefusal, AdmissionTable, Bound, Breakdown, Decision, OtherLink, Test,
+};
 use laxity_qos::channel::{LinkId, MessageOverflow, PacketOverflow, Role};
 use laxity_qos::discipline::Class;
 use laxity_units::Span;
@@ -46,7 +48,7 @@ impl Links {
         Self { tables, names: BTreeMap::new() }
     }
 
-    pub(super) fn request(&mut self, asked: &Asked) -> Result<AdmissionId, Refusal> {
+    pub(super) fn request(&mut self, asked: &Asked) -> Result<AdmissionId, AdmissionRefusal> {
         let (from, mut names) = (self.highest_in_all(asked), Vec::new());
         for (link, table) in &mut self.tables {
             match table.request_from(asked.of_link(*link), from) {
@@ -93,7 +95,7 @@ impl Links {
     }
 
     /// The least deadline that all of them would admit.
-    pub(super) fn least_deadline(&self, asked: &Asked) -> Result<Span, Refusal> {
+    pub(super) fn least_deadline(&self, asked: &Asked) -> Result<Span, AdmissionRefusal> {
         let from = self.highest_in_all(asked);
         let of = |(link, table): &(LinkId, AdmissionTable)| match table.test() {
             Test::DOrder => table.least_deadline_from(&asked.of_link(*link), from),
@@ -138,7 +140,11 @@ impl Links {
     }
 
     /// `W` and `S` of an admitted request that has this bound.
-    pub(super) fn terms(&self, asked: &Asked, bound: &Bound) -> Result<(Breakdown, Breakdown), Refusal> {
+    pub(super) fn terms(
+        &self,
+        asked: &Asked,
+        bound: &Bound,
+    ) -> Result<(Breakdown, Breakdown), AdmissionRefusal> {
         let table = match self.names.get(&bound.id) {
             Some((None, _)) if self.tables[0].1.has_levels() => self
                 .bounds_with_tables()

@@ -23,7 +23,7 @@ use laxity_admission::{Above, Interference};
 use laxity_model::adapter::{Answers, Moderation, Notification, ResponseQueue};
 use laxity_units::Span;
 
-use crate::experiment::{Adapter, ChannelSpec, Experiment};
+use crate::experiment::{AdapterSpec, ChannelSpec, Experiment};
 
 /// The responses of which the moderation of the adapter counts the interrupts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -54,7 +54,7 @@ pub(super) fn moderated(experiment: &Experiment, node: usize, which: ByModeratio
     };
     let host = experiment.host(node);
     let [attached] = &experiment.nodes.get(node)?.adapters[..] else { return None };
-    let Adapter::Described(description) = &experiment.adapters[attached.adapter] else { return None };
+    let AdapterSpec::Described(description) = &experiment.adapters[attached.adapter] else { return None };
     let interface = &description.interface;
     if interface.notification != Notification::Interrupt || host.driver.watchdog.is_some() {
         return None;

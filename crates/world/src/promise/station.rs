@@ -3,8 +3,8 @@
 //! goes by levels and its link by deadlines, or a host with several cores.
 
 use laxity_admission::{
-    AdmissionId, AdmissionTable, Bound, Breakdown, CoresTable, Decision, LevelledHost, Pays, RateTable,
-    RatedHost, Refusal, Request, Test,
+    AdmissionId, AdmissionRefusal, AdmissionTable, Bound, Breakdown, CoresTable, Decision, LevelledHost,
+    Pays, RateTable, RatedHost, Request, Test,
 };
 use laxity_qos::channel::LinkId;
 use laxity_units::Span;
@@ -29,7 +29,7 @@ pub(super) enum Station {
 }
 
 impl Station {
-    pub(super) fn request(&mut self, asked: &Asked) -> Result<AdmissionId, Refusal> {
+    pub(super) fn request(&mut self, asked: &Asked) -> Result<AdmissionId, AdmissionRefusal> {
         let decision = match self {
             Station::Ordered(table) => table.request(asked.rate.request),
             Station::Several(links) => return links.request(asked),
@@ -90,7 +90,7 @@ impl Station {
     }
 
     /// The least deadline that it would admit in place of that of `asked`.
-    pub(super) fn least_deadline(&self, asked: &Asked) -> Result<Span, Refusal> {
+    pub(super) fn least_deadline(&self, asked: &Asked) -> Result<Span, AdmissionRefusal> {
         match self {
             Station::Ordered(table) => table.least_deadline(&asked.rate.request),
             Station::Several(links) => links.least_deadline(asked),
@@ -124,7 +124,11 @@ impl Station {
     }
 
     /// `W` and `S` of an admitted request that has this bound.
-    pub(super) fn terms(&self, asked: &Asked, bound: &Bound) -> Result<(Breakdown, Breakdown), Refusal> {
+    pub(super) fn terms(
+        &self,
+        asked: &Asked,
+        bound: &Bound,
+    ) -> Result<(Breakdown, Breakdown), AdmissionRefusal> {
         let request = &asked.rate.request;
         match self {
             Station::Ordered(table) => Ok((table.wait_time(request)?, table.service_time(request)?)),

@@ -6,7 +6,7 @@
 //! views of an adapter ([`Taken`]): a channel that one view admits is admitted, with the least
 //! bound of all views.
 
-use laxity_admission::holistic::{self, Flow, Overloaded, Response, along, responses};
+use laxity_admission::holistic::{self, HolisticFlow, Overloaded, ServerResponse, along, responses};
 use laxity_qos::discipline::Class;
 use laxity_units::Span;
 
@@ -22,11 +22,11 @@ struct View {
     taken: Taken,
     cluster: Cluster,
     /// Best effort, its reserved rates, and all admitted channels.
-    flows: Vec<Flow>,
+    flows: Vec<HolisticFlow>,
     /// The channel of each flow.
     whose: Vec<usize>,
     /// The longest responses to them.
-    known: Result<Vec<Response>, Overloaded>,
+    known: Result<Vec<ServerResponse>, Overloaded>,
 }
 
 impl View {
@@ -36,7 +36,7 @@ impl View {
         let counts = |i: usize| cluster.paths[i].early.is_none() || cluster.paths[i].flow.slots.count > 0;
         let without = |i: &usize| experiment.channels[*i].class == Class::BestEffort && counts(*i);
         let mut whose: Vec<usize> = (0..experiment.channels.len()).filter(without).collect();
-        let mut flows: Vec<Flow> = whose.iter().map(|i| cluster.paths[*i].flow.clone()).collect();
+        let mut flows: Vec<HolisticFlow> = whose.iter().map(|i| cluster.paths[*i].flow.clone()).collect();
         whose.extend(cluster.shared.iter().map(|_| NOBODYS));
         flows.extend(cluster.shared.iter().cloned());
         let known = responses(&cluster.servers, &flows, &[]);
@@ -44,20 +44,25 @@ impl View {
     }
 
     /// Its flows and channel `i`'s, and the channel of each.
-    fn beside(&self, i: usize) -> (Vec<Flow>, Vec<usize>) {
+    fn beside(&self, i: usize) -> (Vec<HolisticFlow>, Vec<usize>) {
         let flows = self.flows.iter().chain([&self.cluster.paths[i].flow]).cloned().collect();
         (flows, self.whose.iter().copied().chain([i]).collect())
     }
 
     /// The responses with `flows`, of which it has all but the last.
-    fn with(&self, flows: &[Flow]) -> Result<Vec<Response>, Overloaded> {
+    fn with(&self, flows: &[HolisticFlow]) -> Result<Vec<ServerResponse>, Overloaded> {
         let start = self.known.as_ref().map_err(|overloaded| *overloaded)?;
         responses(&self.cluster.servers, flows, start)
     }
 
     /// The longest delay of channel `i`, if these are the responses to `flows`; none if its
     /// doorbells may be found to exceed its bandwidth.
-    fn longest(&self, i: usize, (flows, whose): (&[Flow], &[usize]), responses: &[Response]) -> Option<Span> {
+    fn longest(
+        &self,
+        i: usize,
+        (flows, whose): (&[HolisticFlow], &[usize]),
+        responses: &[ServerResponse],
+    ) -> Option<Span> {
         let path = &self.cluster.paths[i];
         let server_of = |k: usize| path.flow.stages[k].server;
         let way = path.critical.iter().map(|k| responses[server_of(*k)].urgent);
@@ -112,11 +117,12 @@ impl<'a> Admitted<'a> {
     }
 
     /// The responses with channel `i`, too, in each view; or why it is refused.
-    fn ask(&self, i: usize) -> Result<Vec<Result<Vec<Response>, Overloaded>>, String> {
+    fn ask(&self, i: usize) -> Result<Vec<Result<Vec<ServerResponse>, Overloaded>>, String> {
         let (experiment, views, channels) = (self.experiment, &self.views, &self.experiment.channels);
-        let asked: Vec<(Vec<Flow>, Vec<usize>)> = views.iter().map(|view| view.beside(i)).collect();
-        let with = |(view, (flows, _)): (&View, &(Vec<Flow>, Vec<usize>))| view.with(flows);
-        let found: Vec<Result<Vec<Response>, Overloaded>> = views.iter().zip(&asked).map(with).collect();
+        let asked: Vec<(Vec<HolisticFlow>, Vec<usize>)> = views.iter().map(|view| view.beside(i)).collect();
+        let with = |(view, (flows, _)): (&View, &(Vec<HolisticFlow>, Vec<usize>))| view.with(flows);
+        let found: Vec<Result<Vec<ServerResponse>, Overloaded>> =
+            views.iter().zip(&asked).map(with).collect();
         // The least that any of them answers.
         let least = |k: usize| {
             let answers = views.iter().zip(&asked).zip(&found);
@@ -132,7 +138,7 @@ impl<'a> Admitted<'a> {
                 // short.
                 let able = views.iter().any(|view| view.known.is_ok());
                 let alone = if able { "" } else { "with best effort alone " };
-                let short = |(view, found): (&View, &Result<Vec<Response>, Overloaded>)| {
+                let short = |(view, found): (&View, &Result<Vec<ServerResponse>, Overloaded>)| {
                     let overloaded = found.as_ref().err().filter(|_| view.known.is_ok() || !able)?;
                     Some((view.taken, *overloaded))
                 };

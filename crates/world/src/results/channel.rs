@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::field::{Field, Read, asks, column, distribution, messages, number, packets, words};
-use super::{Column, Kind, Refused, Summary};
+use super::{ChannelColumn, Kind, RefusedChannel, Summary};
 
 /// Declares a record and the table of its fields from the same lines.
 macro_rules! record {
@@ -33,7 +33,7 @@ macro_rules! record {
 }
 
 /// Where the tail is, to the last transmission.
-const LATENCY_PERCENTILES: [(&str, Column); 5] = [
+const LATENCY_PERCENTILES: [(&str, ChannelColumn); 5] = [
     ("deviation", column("jitter", 9, 9).in_full()),
     ("p50", column("latency p50", 10, 9).in_full()),
     ("p99", column("latency p99", 11, 9).in_full()),
@@ -42,7 +42,7 @@ const LATENCY_PERCENTILES: [(&str, Column); 5] = [
 ];
 
 /// Where it is to the receiver.
-const DELIVERY_PERCENTILES: [(&str, Column); 4] = [
+const DELIVERY_PERCENTILES: [(&str, ChannelColumn); 4] = [
     ("p50", column("delivery p50", 14, 9).in_full()),
     ("p99", column("delivery p99", 15, 9).in_full()),
     ("p999", column("delivery p99.9", 16, 9).in_full()),
@@ -50,7 +50,7 @@ const DELIVERY_PERCENTILES: [(&str, Column); 4] = [
 ];
 
 /// How long a program waits for a channel.
-const ESTABLISHMENT: [(&str, Column); 1] = [("p50", column("establishment p50", 49, 3))];
+const ESTABLISHMENT: [(&str, ChannelColumn); 1] = [("p50", column("establishment p50", 49, 3))];
 
 record! {
     /// The request, the promise and the results of one channel.
@@ -70,7 +70,7 @@ record! {
         bound_papers: Option<f64> = number(Kind::Time, "bound by the papers' formula", column("papers' bound", 24, 7));
         /// The result of admission, if it did not admit a channel that asks for a deadline.
         #[serde(default)]
-        refused: Option<Refused> = words();
+        refused: Option<RefusedChannel> = words();
         /// Why a channel that asks for a deadline has no bound; empty if it has one, or asks for
         /// none.
         #[serde(default)]

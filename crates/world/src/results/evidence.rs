@@ -82,7 +82,7 @@ mod tests {
         assert!(run(&[other.clone(), open.clone()]).shows_nothing().unwrap().contains("`film`"));
         let tried = Channel { worst: Some(0.05), ..open.clone() };
         assert_eq!(run(&[other.clone(), tried]).shows_nothing(), None);
-        let refused = Channel { refused: Some(crate::results::Refused::default()), ..open };
+        let refused = Channel { refused: Some(crate::results::RefusedChannel::default()), ..open };
         assert_eq!(run(&[other, refused]).shows_nothing(), None);
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Channel, Kind, Refused, Summary};
+use super::{Channel, Kind, RefusedChannel, Summary};
 
 /// A field of a channel.
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub struct Field {
     /// Its specification.
     pub spec: Spec,
     /// Its value for a channel.
-    pub read: fn(&Channel) -> Reading<'_>,
+    pub read: fn(&Channel) -> FieldReading<'_>,
 }
 
 /// The specification of a field.
@@ -37,7 +37,7 @@ pub struct Number {
     /// integer.
     pub counts: Option<&'static str>,
     /// Its column in the table of channels.
-    pub column: Column,
+    pub column: ChannelColumn,
 }
 
 /// A summary of a channel.
@@ -46,12 +46,12 @@ pub struct Distribution {
     /// The label of an axis, behind the statistic's.
     pub label: &'static str,
     /// Which of its statistics have a column in the table of channels.
-    pub columns: &'static [(&'static str, Column)],
+    pub columns: &'static [(&'static str, ChannelColumn)],
 }
 
 /// A column of the table of channels.
 #[derive(Debug, Clone, Copy)]
-pub struct Column {
+pub struct ChannelColumn {
     /// Its heading.
     pub title: &'static str,
     /// Columns stand in the order of their seats.
@@ -59,14 +59,14 @@ pub struct Column {
     /// Where there is no room, the highest ranks go first; 0 stays.
     pub rank: u8,
     /// When it is there at all.
-    pub shown: Shown,
+    pub shown: ColumnShown,
     /// Whether it has no meaning for a channel without a deadline.
     pub of_deadlines: bool,
 }
 
 /// When a column is there, if there is a value for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
+pub enum ColumnShown {
     /// Always.
     Always,
     /// If a value is not zero.
@@ -77,7 +77,7 @@ pub enum Shown {
 
 /// The value of a field for a channel.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Reading<'a> {
+pub enum FieldReading<'a> {
     /// Words.
     Words,
     /// A number; `None` if it was not measured.
@@ -90,7 +90,7 @@ impl Field {
     /// The number of `channel`, if the field is one and it was measured.
     pub fn number(&self, channel: &Channel) -> Option<f64> {
         match (self.read)(channel) {
-            Reading::Number(value) => value,
+            FieldReading::Number(value) => value,
             _ => None,
         }
     }
@@ -98,19 +98,19 @@ impl Field {
     /// The summary of `channel`, if the field is one and something was counted.
     pub fn summary<'a>(&self, channel: &'a Channel) -> Option<&'a Summary> {
         match (self.read)(channel) {
-            Reading::Summary(summary) => summary.filter(|summary| summary.count > 0),
+            FieldReading::Summary(summary) => summary.filter(|summary| summary.count > 0),
             _ => None,
         }
     }
 }
 
-impl Column {
+impl ChannelColumn {
     pub(super) const fn in_full(self) -> Self {
-        Self { shown: Shown::InFull, ..self }
+        Self { shown: ColumnShown::InFull, ..self }
     }
 
     pub(super) const fn if_any(self) -> Self {
-        Self { shown: Shown::IfAny, ..self }
+        Self { shown: ColumnShown::IfAny, ..self }
     }
 
     pub(super) const fn of_deadlines(self) -> Self {
@@ -118,89 +118,92 @@ impl Column {
     }
 }
 
-pub(super) const fn column(title: &'static str, seat: u8, rank: u8) -> Column {
-    Column { title, seat, rank, shown: Shown::Always, of_deadlines: false }
+pub(super) const fn column(title: &'static str, seat: u8, rank: u8) -> ChannelColumn {
+    ChannelColumn { title, seat, rank, shown: ColumnShown::Always, of_deadlines: false }
 }
 
 pub(super) const fn words() -> Spec {
     Spec::Words
 }
 
-pub(super) const fn number(kind: Kind, label: &'static str, column: Column) -> Spec {
+pub(super) const fn number(kind: Kind, label: &'static str, column: ChannelColumn) -> Spec {
     Spec::Number(Number { kind, label, counts: None, column })
 }
 
-pub(super) const fn messages(label: &'static str, column: Column) -> Spec {
+pub(super) const fn messages(label: &'static str, column: ChannelColumn) -> Spec {
     Spec::Number(Number { kind: Kind::Count, label, counts: Some("msg"), column })
 }
 
-pub(super) const fn packets(label: &'static str, column: Column) -> Spec {
+pub(super) const fn packets(label: &'static str, column: ChannelColumn) -> Spec {
     Spec::Number(Number { kind: Kind::Count, label, counts: Some("pkt"), column })
 }
 
-pub(super) const fn asks(label: &'static str, column: Column) -> Spec {
+pub(super) const fn asks(label: &'static str, column: ChannelColumn) -> Spec {
     Spec::Number(Number { kind: Kind::Count, label, counts: Some("req"), column })
 }
 
-pub(super) const fn distribution(label: &'static str, columns: &'static [(&'static str, Column)]) -> Spec {
+pub(super) const fn distribution(
+    label: &'static str,
+    columns: &'static [(&'static str, ChannelColumn)],
+) -> Spec {
     Spec::Distribution(Distribution { label, columns })
 }
 
 /// The reading of a field of this type.
 pub(super) trait Read {
-    fn read(&self) -> Reading<'_>;
+    fn read(&self) -> FieldReading<'_>;
 }
 
 impl Read for f64 {
-    fn read(&self) -> Reading<'_> {
-        Reading::Number(Some(*self))
+    fn read(&self) -> FieldReading<'_> {
+        FieldReading::Number(Some(*self))
     }
 }
 
 impl Read for u64 {
-    fn read(&self) -> Reading<'_> {
-        Reading::Number(Some(*self as f64))
+    fn read(&self) -> FieldReading<'_> {
+        FieldReading::Number(Some(*self as f64))
     }
 }
 
 impl Read for Option<f64> {
-    fn read(&self) -> Reading<'_> {
-        Reading::Number(*self)
+    fn read(&self) -> FieldReading<'_> {
+        FieldReading::Number(*self)
     }
 }
 
 impl Read for Option<u64> {
-    fn read(&self) -> Reading<'_> {
-        Reading::Number(self.map(|count| count as f64))
+    fn read(&self) -> FieldReading<'_> {
+        FieldReading::Number(self.map(|count| count as f64))
     }
 }
 
 impl Read for Option<Summary> {
-    fn read(&self) -> Reading<'_> {
-        Reading::Summary(self.as_ref())
+    fn read(&self) -> FieldReading<'_> {
+        FieldReading::Summary(self.as_ref())
     }
 }
 
 impl Read for bool {
-    fn read(&self) -> Reading<'_> {
-        Reading::Words
+    fn read(&self) -> FieldReading<'_> {
+        FieldReading::Words
     }
 }
 
 impl Read for String {
-    fn read(&self) -> Reading<'_> {
-        Reading::Words
+    fn read(&self) -> FieldReading<'_> {
+        FieldReading::Words
     }
 }
 
-impl Read for Option<Refused> {
-    fn read(&self) -> Reading<'_> {
-        Reading::Words
+impl Read for Option<RefusedChannel> {
+    fn read(&self) -> FieldReading<'_> {
+        FieldReading::Words
     }
 }
 
 impl Read for BTreeMap<String, u64> {
-    fn read(&self) -> Reading<'_> {
-        Reading::Words
+    fn read(&self) -> FieldReading<'_> {
+        FieldReading::Words
     }
 }

@@ -19,7 +19,7 @@
 //! A replay is as fit as the emulation that it repeats, which the end of the log records. Without
 //! that end the fitness is unknown, and the run is no basis for claims.
 
-use laxity_engine::{Bucket, Lateness};
+use laxity_engine::{Lateness, LatenessBucket};
 use laxity_units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -89,7 +89,7 @@ impl Fitness {
         let share = |seconds: f64| if run.simulated > 0.0 { (seconds / run.simulated).min(1.0) } else { 0.0 };
         let latest = lateness.max().as_secs_f64();
         let later = tightest.as_ref().map_or(0, |(slack, _)| {
-            let most = |bucket: &Bucket| bucket.to.min(lateness.max()).as_secs_f64();
+            let most = |bucket: &LatenessBucket| bucket.to.min(lateness.max()).as_secs_f64();
             let later = lateness.buckets().filter(|bucket| most(bucket) > *slack);
             later.map(|bucket| bucket.count).sum()
         });

@@ -172,7 +172,7 @@ impl Verdict {
 
 /// How many claims came to what.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct VerdictTally {
     /// Hold everywhere.
     pub hold: usize,
     /// Hold within a stated range.
@@ -183,10 +183,10 @@ pub struct Tally {
     pub not_judged: usize,
 }
 
-impl Tally {
+impl VerdictTally {
     /// The count of `verdicts`.
-    pub fn of<'a>(verdicts: impl IntoIterator<Item = &'a Verdict>) -> Tally {
-        let mut tally = Tally::default();
+    pub fn of<'a>(verdicts: impl IntoIterator<Item = &'a Verdict>) -> VerdictTally {
+        let mut tally = VerdictTally::default();
         for verdict in verdicts {
             *match verdict.ruling {
                 Ruling::Holds => &mut tally.hold,

@@ -47,7 +47,7 @@ use laxity_admission::Early;
 use laxity_qos::channel::MessageOverflow;
 use laxity_units::Span;
 
-use crate::experiment::{Adapter, ChannelSpec, Experiment};
+use crate::experiment::{AdapterSpec, ChannelSpec, Experiment};
 
 /// How far ahead of their time messages of a channel arrive at a station of its path.
 #[derive(Debug, Clone, Copy)]
@@ -123,5 +123,6 @@ fn shorter(experiment: &Experiment, channel: &ChannelSpec, hop: usize) -> Span {
 fn hears_at_once(experiment: &Experiment, channel: &ChannelSpec, at: usize) -> bool {
     let station = channel.route[at];
     let link = || experiment.link_to(station, channel.ways[at - 1]);
-    experiment.outlet(station).is_some() || matches!(experiment.adapter_of(station, link()), Adapter::Null(_))
+    experiment.outlet(station).is_some()
+        || matches!(experiment.adapter_of(station, link()), AdapterSpec::Null(_))
 }

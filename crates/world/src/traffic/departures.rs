@@ -24,7 +24,7 @@
 //! Frames that leave a port have been sent by many hosts, and wait in the memory of its switch: see
 //! `senders.rs`.
 
-use laxity_admission::station::Group;
+use laxity_admission::station::FrameGroup;
 use laxity_qos::channel::{LinkParadigm, MessageOverflow, PacketOverflow};
 use laxity_units::Span;
 
@@ -37,7 +37,7 @@ pub(crate) struct Departures {
     pub(crate) interval: Span,
 }
 
-impl From<Departures> for Group {
+impl From<Departures> for FrameGroup {
     fn from(Departures { burst, interval }: Departures) -> Self {
         Self { burst, interval }
     }

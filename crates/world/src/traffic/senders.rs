@@ -25,7 +25,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use laxity_admission::station::Senders;
+use laxity_admission::station::FrameSenders;
 use laxity_qos::channel::MessageOverflow;
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span};
@@ -47,9 +47,9 @@ pub(crate) struct BySender {
 
 impl BySender {
     /// The same after a path that pushes frames together by that time.
-    pub(crate) fn pushed(self, by: Span) -> Senders {
+    pub(crate) fn pushed(self, by: Span) -> FrameSenders {
         let of = |all: Vec<Departures>| all.into_iter().map(|one| one.pushed(by).into()).collect();
-        Senders { guaranteed: of(self.guaranteed), others: of(self.others), sizes: self.sizes }
+        FrameSenders { guaranteed: of(self.guaranteed), others: of(self.others), sizes: self.sizes }
     }
 }
 

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use laxity_engine::trace::NoTrace;
-use laxity_engine::{Calendar, Limits, Seed, VirtualClock};
+use laxity_engine::{Calendar, Limits, Seed, SimulationClock};
 use laxity_model::network::MediumReport;
-use laxity_model::node::Node;
-use laxity_qos::channel::{ChannelId, Counters, Dropped, LinkId};
+use laxity_model::node::HostNode;
+use laxity_qos::channel::{ChannelCounters, ChannelId, Dropped, LinkId};
 use laxity_units::{Span, Time};
 
 use laxity_scenario::Scenario;
-use laxity_world::experiment::{Adapter, Experiment, Task};
+use laxity_world::experiment::{AdapterSpec, Experiment, Task};
 use laxity_world::{Assembly, Elsewhere, Nothing, limits};
 
 const GENERIC: &str = r#"
@@ -128,15 +128,15 @@ fn drained<'a>(experiment: &'a Experiment, trace: &'a mut NoTrace) -> Quiet<'a> 
     let mut calendar = Calendar::new();
     assembly.start(&mut calendar);
     let until = |ms| Limits { until: Time::ZERO + Span::from_ms(ms), ..limits(length) };
-    laxity_engine::run(&mut assembly, &mut calendar, &mut VirtualClock, until(1000));
+    laxity_engine::run(&mut assembly, &mut calendar, &mut SimulationClock, until(1000));
     assembly.silence();
     // Time for a reset, and for all that waited behind it; a second reset if it hit the first's
     // last packets.
-    laxity_engine::run(&mut assembly, &mut calendar, &mut VirtualClock, until(20_000));
+    laxity_engine::run(&mut assembly, &mut calendar, &mut SimulationClock, until(20_000));
     assembly
 }
 
-fn counters<'a>(assembly: &'a Quiet<'_>, node: usize, channel: usize) -> &'a Counters {
+fn counters<'a>(assembly: &'a Quiet<'_>, node: usize, channel: usize) -> &'a ChannelCounters {
     let host = assembly.nodes()[node].host().expect("it is here");
     host.subsystem().counters(ChannelId(channel as u32)).unwrap()
 }
@@ -199,7 +199,7 @@ fn faults_lose_nothing_unaccounted_and_leave_no_buffer_behind() {
         // them twice.
         let duplicated = assembly.impairments().duplicated;
         let received: u64 = assembly.nodes().iter().map(received).sum();
-        if matches!(experiment.adapter(0), Adapter::Described(adapter) if !adapter.receive.is_empty()) {
+        if matches!(experiment.adapter(0), AdapterSpec::Described(adapter) if !adapter.receive.is_empty()) {
             assert_eq!(received, came + duplicated, "{seed}:\n{text}");
         }
         assert!(sent_on > 100, "{seed}: {sent_on} frames\n{text}");
@@ -214,7 +214,7 @@ fn faults_lose_nothing_unaccounted_and_leave_no_buffer_behind() {
 }
 
 /// Frames that have passed the last stage on their way in.
-fn received(node: &Node) -> u64 {
+fn received(node: &HostNode) -> u64 {
     node.adapter(LinkId::FIRST)
         .stages(Time::ZERO)
         .iter()

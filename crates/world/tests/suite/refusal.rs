@@ -1,10 +1,10 @@
 //! The advice for a refused channel.
 
 use laxity_admission::Formula;
-use laxity_model::adapter::{Own, Pool};
+use laxity_model::adapter::{BufferPool, Own};
 use laxity_scenario::Scenario;
 use laxity_units::Span;
-use laxity_world::experiment::{Adapter, ChannelSpec, Experiment};
+use laxity_world::experiment::{AdapterSpec, ChannelSpec, Experiment};
 use laxity_world::promise::{self, Advice, Promise, shortfall};
 
 /// Three equal channels on a slow host, the last with a deadline of its own.
@@ -80,15 +80,15 @@ fn the_rate_that_is_named_is_admitted_and_a_higher_one_is_not() {
 /// The number of buffers for incoming frames at the only adapter of stages.
 fn room_in_adapter(experiment: &mut Experiment, key: &str, room: u32) {
     let described = experiment.adapters.iter_mut().find_map(|adapter| match adapter {
-        Adapter::Described(description) => Some(description),
-        Adapter::Null(_) => None,
+        AdapterSpec::Described(description) => Some(description),
+        AdapterSpec::Null(_) => None,
     });
     let description = described.expect("an adapter of stages");
     let pool = &mut description.receive_buffers.pool;
     match (key, &mut *pool) {
-        ("receive_buffers.shared", Pool::Shared(shared)) => *shared = room,
-        ("receive_buffers.per_channel", Pool::PerChannel(each)) => *each = room,
-        ("receive_buffers.per_channel", Pool::Reserved { own, .. }) => *own = Own::Each(room),
+        ("receive_buffers.shared", BufferPool::Shared(shared)) => *shared = room,
+        ("receive_buffers.per_channel", BufferPool::PerChannel(each)) => *each = room,
+        ("receive_buffers.per_channel", BufferPool::Reserved { own, .. }) => *own = Own::Each(room),
         ("receive.queue.slots", _) => description.receive[0].queues[0].slots = Some(room),
         ("response_queue.slots", _) => description.interface.responses[0].slots = Some(room),
         (key, pool) => panic!("{key} of {pool:?}"),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use laxity_engine::trace::{Arguments, Trace, Track};
+use laxity_engine::trace::{Arguments, TraceSink, Track};
 use laxity_scenario::Scenario;
 use laxity_units::{Span, Time};
 use laxity_world::{observe, run};
@@ -30,7 +30,7 @@ impl Kept {
     }
 }
 
-impl Trace for Kept {
+impl TraceSink for Kept {
     fn track(&mut self, name: &str) -> Track {
         let known = self.tracks.iter().position(|known| known == name);
         let number = known.unwrap_or_else(|| {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use laxity_engine::trace::{Arguments, Flow, Trace, Track};
+use laxity_engine::trace::{Arguments, TraceFlow, TraceSink, Track};
 use laxity_scenario::Scenario;
 use laxity_units::{Span, Time};
 use laxity_world::observe;
@@ -13,7 +13,7 @@ struct Ways {
     tracks: Vec<String>,
     spans: Vec<(Track, Time, Time)>,
     /// By the number of the message's way.
-    flows: BTreeMap<u64, Vec<(Time, Track, Flow)>>,
+    flows: BTreeMap<u64, Vec<(Time, Track, TraceFlow)>>,
     due: Vec<(u64, Time)>,
     /// Messages that were complete, or late.
     ended: Vec<(String, u64)>,
@@ -21,7 +21,7 @@ struct Ways {
     levels: Vec<(Track, Time, i64)>,
 }
 
-impl Trace for Ways {
+impl TraceSink for Ways {
     fn track(&mut self, name: &str) -> Track {
         let known = self.tracks.iter().position(|track| track == name);
         let number = known.unwrap_or_else(|| {
@@ -46,7 +46,7 @@ impl Trace for Ways {
         self.levels.push((track, at, value));
     }
 
-    fn flow(&mut self, track: Track, at: Time, id: u64, flow: Flow) {
+    fn flow(&mut self, track: Track, at: Time, id: u64, flow: TraceFlow) {
         self.flows.entry(id).or_default().push((at, track, flow));
     }
 
@@ -97,11 +97,11 @@ fn a_message_is_shown_from_cpu_to_cpu() {
     let run = observe(&scenario.first(), &mut ways, None);
     assert_eq!(ways.channels, [(0, "film".into()), (1, "bulk".into())]);
     let expected = [
-        ("node 0 cpu", Flow::Begins),
-        ("node 0 link", Flow::Passes),
-        ("node 1 cpu", Flow::Passes),
-        ("node 1 link", Flow::Passes),
-        ("node 2 cpu", Flow::Ends),
+        ("node 0 cpu", TraceFlow::Begins),
+        ("node 0 link", TraceFlow::Passes),
+        ("node 1 cpu", TraceFlow::Passes),
+        ("node 1 link", TraceFlow::Passes),
+        ("node 2 cpu", TraceFlow::Ends),
     ];
     let whole: Vec<_> = ways.flows.values().filter(|flow| flow.len() == expected.len()).collect();
     let delivered: u64 = run.channels.iter().filter_map(|channel| channel.delivered).sum();
@@ -233,13 +233,13 @@ fn what_turns_back_is_one_message() {
     let run = observe(&scenario.first(), &mut ways, None);
     assert_eq!((run.channels[1].delivered, run.channels[1].delivered_late), (Some(9), Some(0)));
     let expected = [
-        ("node a cpu 1", Flow::Begins),
-        ("node a link", Flow::Passes),
-        ("node b cpu 1", Flow::Passes),
-        ("node b link", Flow::Passes),
-        ("node a cpu 1", Flow::Passes),
-        ("node a link", Flow::Passes),
-        ("node b cpu 1", Flow::Ends),
+        ("node a cpu 1", TraceFlow::Begins),
+        ("node a link", TraceFlow::Passes),
+        ("node b cpu 1", TraceFlow::Passes),
+        ("node b link", TraceFlow::Passes),
+        ("node a cpu 1", TraceFlow::Passes),
+        ("node a link", TraceFlow::Passes),
+        ("node b cpu 1", TraceFlow::Ends),
     ];
     let whole: Vec<_> = ways.flows.iter().filter(|(_, flow)| flow.len() == expected.len()).collect();
     assert_eq!(whole.len(), 9);

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::super::{Early, Pays, RateRequest};
 use super::*;
-use crate::station::{Line, Open, Phase, Stage, Station};
+use crate::station::{Open, StageLine, Station, StationPhase, StationStage};
 use crate::{Decision, Request};
 use laxity_qos::channel::{Carried, ChannelId};
 use laxity_qos::costs::{Delay, LinkCosts};
@@ -23,9 +23,12 @@ fn us(us: u64) -> Span {
 /// Time of a stage: microseconds, and nanoseconds for each byte.
 type Takes = (u64, u64);
 
-fn stage((fixed, per_byte): Takes) -> Stage {
+fn stage((fixed, per_byte): Takes) -> StationStage {
     let delay = Delay { fixed: us(fixed), per_byte: ByteTime::from_ns(per_byte), ..Delay::default() };
-    Stage { phases: vec![Phase { delay, ..Phase::default() }], ..Stage::default() }
+    StationStage {
+        phases: vec![StationPhase { delay, ..StationPhase::default() }],
+        ..StationStage::default()
+    }
 }
 
 fn speed((fixed, per_byte): Takes) -> LinkCosts {
@@ -36,11 +39,11 @@ fn speed((fixed, per_byte): Takes) -> LinkCosts {
 /// best effort and what has no rate.
 fn table(stages: &[(Takes, Order)], spacing: u64, flows: Vec<Share>) -> RateTable {
     let line = |(takes, order): &(Takes, Order)| match order {
-        Order::Fifo => Line::Fifo,
-        order => Line::Rates(*order, speed(*takes)),
+        Order::Fifo => StageLine::Fifo,
+        order => StageLine::Rates(*order, speed(*takes)),
     };
-    let lines: Vec<Line> = stages.iter().map(line).collect();
-    let alike = !lines.contains(&Line::Fifo);
+    let lines: Vec<StageLine> = stages.iter().map(line).collect();
+    let alike = !lines.contains(&StageLine::Fifo);
     let station = Station::of_stages(stages.iter().map(|(takes, _)| stage(*takes)).collect());
     let open = Arc::new(Open::new(station, KILO).expect("stages apart"));
     let rated = Rated::new(open, &lines, us(spacing), alike).expect("it keeps rates apart");
@@ -94,7 +97,7 @@ fn a_burst_is_paid_for_at_the_first_stage() {
     assert_eq!(beside.handed_on(&asked), us(200));
     // At the second a packet is 40 of 200 of the one, and of 49 of the other.
     let Err(refusal) = table(&stages, 10, vec![share(49)]).least_deadline(&asked) else { panic!("it fits") };
-    assert_eq!(refusal.resource, crate::Resource::Link);
+    assert_eq!(refusal.resource, crate::Scarce::Link);
     assert!(table(&stages, 10, vec![share(51)]).least_deadline(&asked).is_ok());
 }
 
@@ -126,11 +129,11 @@ fn all_together_are_through_where_stages_tell_them_apart() {
 /// and what is in the link and its place, and on its way there, 60 once.
 #[test]
 fn a_prefetch_behind_the_second_is_late_once() {
-    let line = |startup| Line::Rates(Order::VirtualClock, LinkCosts::new(us(startup), Span::ZERO));
-    let link = Stage { places: Some(1), ..stage((20, 0)) };
+    let line = |startup| StageLine::Rates(Order::VirtualClock, LinkCosts::new(us(startup), Span::ZERO));
+    let link = StationStage { places: Some(1), ..stage((20, 0)) };
     let station = Station::of_stages(vec![stage((30, 0)), stage((10, 0)), link]);
     let open = Arc::new(Open::new(station, KILO).expect("one pair"));
-    let rated = Rated::new(open, &[line(30), line(10), Line::Fifo], Span::ZERO, false).unwrap();
+    let rated = Rated::new(open, &[line(30), line(10), StageLine::Fifo], Span::ZERO, false).unwrap();
     let sharing = Sharing {
         speed: LinkCosts::default(),
         flows: Vec::new(),
@@ -144,13 +147,13 @@ fn a_prefetch_behind_the_second_is_late_once() {
 }
 
 /// When each of `handed` leaves the last of the stages.
-fn left(stages: &[(Takes, Order)], handed: &[(Time, discipline::Request)]) -> Vec<Time> {
+fn left(stages: &[(Takes, Order)], handed: &[(Time, discipline::ItemRequest)]) -> Vec<Time> {
     let mut arrivals: Vec<(Time, usize)> = handed.iter().enumerate().map(|(n, (at, _))| (*at, n)).collect();
     for (takes, order) in stages {
         let speed = speed(*takes);
-        let server = discipline::Server {
+        let server = discipline::ServerParameters {
             speed,
-            ..discipline::Server::with(EarlyPolicy { horizon: Span::MAX, above_best_effort: true })
+            ..discipline::ServerParameters::with(EarlyPolicy { horizon: Span::MAX, above_best_effort: true })
         };
         let mut queue = order.discipline(&server);
         let (mut coming, mut now, mut out) = (arrivals.iter().copied().peekable(), Time::ZERO, Vec::new());
@@ -217,11 +220,11 @@ fn worst(
     };
     let table = table(&stages, spacing, vec![greedy]);
     let bound = table.least_deadline(&asks(2, interval)).expect("there is room for it");
-    let mut handed: Vec<(Time, discipline::Request)> = Vec::new();
+    let mut handed: Vec<(Time, discipline::ItemRequest)> = Vec::new();
     let mut messages: Vec<(Time, usize)> = Vec::new();
     let mut now = Time::ZERO;
     let mut hand = |now: &mut Time, flow: u32, size: u64, tag: Tag| {
-        let request = discipline::Request {
+        let request = discipline::ItemRequest {
             flow: ChannelId(flow),
             size: Bytes::new(size),
             tag,

@@ -4,14 +4,14 @@ use std::fmt;
 
 use laxity_units::Span;
 
-use super::Host;
+use super::ReceptionHost;
 use super::turns::{Arrivals, Turns, count, ps};
 use crate::terms::Term;
 use laxity_qos::traffic::TrafficSpec;
 
 /// Request of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
+pub struct ReceptionRequest {
     /// The interface at which it arrives.
     pub interface: usize,
     /// The program that takes it.
@@ -24,7 +24,7 @@ pub struct Request {
 
 /// Promise to a channel: how long a packet takes at most, and the terms of that.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bound {
+pub struct ReceptionBound {
     /// `D` of (4).
     pub bound: Span,
     /// Its terms.
@@ -75,7 +75,7 @@ pub enum Missing {
 
 /// A channel that is not admitted, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ReceptionRefusal {
     /// The channel that lacks something: the place of the channel that asks, or of one before it.
     pub whose: usize,
     /// The missing resource.
@@ -130,26 +130,29 @@ impl fmt::Display for Missing {
 
 /// Admits `requests` to `host` in order: the bound of each beside all admitted ones, or why it is
 /// not.
-pub fn admit(host: &Host, requests: &[Request]) -> Vec<Result<Bound, Refusal>> {
+pub fn admit(
+    host: &ReceptionHost,
+    requests: &[ReceptionRequest],
+) -> Vec<Result<ReceptionBound, ReceptionRefusal>> {
     let turns: Vec<Vec<(u64, Span)>> = (0..host.interfaces.len()).map(|i| host.turns(i)).collect();
     let periods: Vec<Vec<(u64, Span)>> = (0..host.programs.len()).map(|p| host.periods(p)).collect();
     let all = Reservations { host, turns, periods };
     let mut admitted: Vec<usize> = Vec::new();
-    let mut refused: Vec<Option<Refusal>> = vec![None; requests.len()];
+    let mut refused: Vec<Option<ReceptionRefusal>> = vec![None; requests.len()];
     for (i, refusal) in refused.iter_mut().enumerate() {
         admitted.push(i);
-        let asked: Vec<Request> = admitted.iter().map(|&n| requests[n]).collect();
+        let asked: Vec<ReceptionRequest> = admitted.iter().map(|&n| requests[n]).collect();
         // Of what is missing, the newcomer's own first.
         let found = admitted.iter().rev().find_map(|&whose| {
-            all.bound(&requests[whose], &asked).err().map(|missing| Refusal { whose, missing })
+            all.bound(&requests[whose], &asked).err().map(|missing| ReceptionRefusal { whose, missing })
         });
         if found.is_some() {
             admitted.pop();
             *refusal = found;
         }
     }
-    let asked: Vec<Request> = admitted.iter().map(|&n| requests[n]).collect();
-    let answer = |(request, refusal): (&Request, Option<Refusal>)| match refusal {
+    let asked: Vec<ReceptionRequest> = admitted.iter().map(|&n| requests[n]).collect();
+    let answer = |(request, refusal): (&ReceptionRequest, Option<ReceptionRefusal>)| match refusal {
         Some(refusal) => Err(refusal),
         None => Ok(all.bound(request, &asked).expect("it was admitted beside these")),
     };
@@ -158,14 +161,14 @@ pub fn admit(host: &Host, requests: &[Request]) -> Vec<Result<Bound, Refusal>> {
 
 /// The turns that interfaces and programs have for sure.
 struct Reservations<'a> {
-    host: &'a Host,
+    host: &'a ReceptionHost,
     turns: Vec<Vec<(u64, Span)>>,
     periods: Vec<Vec<(u64, Span)>>,
 }
 
 impl Reservations<'_> {
     /// `I + F + R` of an interface at which all of `asked` arrive, or the missing resource.
-    fn reception(&self, interface: usize, asked: &[Request]) -> Result<[Span; 3], Missing> {
+    fn reception(&self, interface: usize, asked: &[ReceptionRequest]) -> Result<[Span; 3], Missing> {
         let service = &self.host.interfaces[interface];
         let (packets, within) = *self.turns[interface].last().ok_or(Missing::Turn)?;
         let arrivals: Vec<Arrivals> =
@@ -181,7 +184,7 @@ impl Reservations<'_> {
     }
 
     /// `P + F + V` of a program, or what is missing.
-    fn work(&self, p: usize, asked: &[Request]) -> Result<[Span; 3], Missing> {
+    fn work(&self, p: usize, asked: &[ReceptionRequest]) -> Result<[Span; 3], Missing> {
         let every = self.host.programs[p].reserved.ok_or(Missing::Reservation)?.1;
         let (packets, _) = *self.periods[p].last().ok_or(Missing::Budget)?;
         let mut arrivals = Vec::new();
@@ -197,7 +200,11 @@ impl Reservations<'_> {
         }
     }
 
-    fn bound(&self, request: &Request, asked: &[Request]) -> Result<Bound, Missing> {
+    fn bound(
+        &self,
+        request: &ReceptionRequest,
+        asked: &[ReceptionRequest],
+    ) -> Result<ReceptionBound, Missing> {
         let received = self.reception(request.interface, asked)?;
         let mut terms = vec![
             Term { name: "until the interface's next turn", cost: received[0] },
@@ -225,11 +232,11 @@ impl Reservations<'_> {
         terms.retain(|term| !term.cost.is_zero());
         match bound > request.deadline {
             true => Err(Missing::Time(bound)),
-            false => Ok(Bound { bound, terms }),
+            false => Ok(ReceptionBound { bound, terms }),
         }
     }
 
-    fn has_program(&self, request: &Request) -> bool {
+    fn has_program(&self, request: &ReceptionRequest) -> bool {
         self.host.interfaces[request.interface].buffers.is_some()
     }
 }
@@ -249,7 +256,7 @@ fn least_parts(
     numbers.iter().rev().filter_map(of).min_by_key(|parts| total(*parts))
 }
 
-fn held_up(request: &Request, jitter: Span) -> Arrivals {
+fn held_up(request: &ReceptionRequest, jitter: Span) -> Arrivals {
     Arrivals { burst: request.spec.burst, interval: request.spec.min_interval, jitter }
 }
 

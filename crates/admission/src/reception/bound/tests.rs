@@ -32,17 +32,17 @@ fn worker() -> Worker {
     Worker { work: us(10), packet: us(10), reserved: Some((us(30), us(1000))), rest: true }
 }
 
-fn request(burst: u32, interval: u64) -> Request {
+fn request(burst: u32, interval: u64) -> ReceptionRequest {
     let size = Bytes::new(64);
     let spec = TrafficSpec { max_message: size, min_message: size, burst, min_interval: us(interval) };
-    Request { interface: 0, program: 0, spec, deadline: us(1_000_000) }
+    ReceptionRequest { interface: 0, program: 0, spec, deadline: us(1_000_000) }
 }
 
-fn one(service: Service, worker: Worker) -> Host {
-    Host { interfaces: vec![service], programs: vec![worker] }
+fn one(service: Service, worker: Worker) -> ReceptionHost {
+    ReceptionHost { interfaces: vec![service], programs: vec![worker] }
 }
 
-fn terms(host: &Host, requests: &[Request]) -> Vec<u64> {
+fn terms(host: &ReceptionHost, requests: &[ReceptionRequest]) -> Vec<u64> {
     let bound = admit(host, requests).pop().unwrap().unwrap();
     assert_eq!(bound.terms.iter().fold(Span::ZERO, |all, term| all + term.cost), bound.bound);
     bound.terms.iter().map(|term| term.cost.as_ps() / 1_000_000).collect()
@@ -100,7 +100,7 @@ fn reservations_wait_for_a_routine_of_the_period_before_and_for_what_is_spare() 
 #[test]
 fn limited_interrupts_are_as_far_apart_as_they_are_heard_late() {
     let limited = Service { turn: Turn::Limited(us(300)), ..polled() };
-    let host = Host { interfaces: vec![limited, polled()], programs: vec![worker()] };
+    let host = ReceptionHost { interfaces: vec![limited, polled()], programs: vec![worker()] };
     // All of its batch, 3 + 20, and the other's ticks twice.
     assert_eq!(host.turn(0), Some((2, us(29))));
     assert_eq!(limited.every(us(29)), us(329));
@@ -128,8 +128,8 @@ fn what_does_not_fit_into_a_turn_is_not_promised() {
     assert_eq!(admit(&one(slow, worker()), &[request(1, 5000)]), [refused(0, Missing::Turn)]);
 }
 
-fn refused(whose: usize, missing: Missing) -> Result<Bound, Refusal> {
-    Err(Refusal { whose, missing })
+fn refused(whose: usize, missing: Missing) -> Result<ReceptionBound, ReceptionRefusal> {
+    Err(ReceptionRefusal { whose, missing })
 }
 
 #[test]
@@ -148,15 +148,15 @@ fn what_is_missing_is_said() {
     let buffers = Service { buffers: Some(3), ..polled() };
     let three = admit(&one(buffers, worker()), &[request(3, 2000)]);
     assert_eq!(three, [refused(0, Missing::Buffers { needed: 4, has: 3 })]);
-    let hasty = Request { deadline: us(1188), ..request(1, 5000) };
+    let hasty = ReceptionRequest { deadline: us(1188), ..request(1, 5000) };
     assert_eq!(admit(&host, &[hasty]), [refused(0, Missing::Time(us(1189)))]);
-    assert!(admit(&host, &[Request { deadline: us(1189), ..hasty }])[0].is_ok());
+    assert!(admit(&host, &[ReceptionRequest { deadline: us(1189), ..hasty }])[0].is_ok());
 }
 
 #[test]
 fn a_newcomer_may_not_take_what_was_promised() {
     let host = one(polled(), worker());
-    let first = Request { deadline: us(1204), ..request(2, 50_000) };
+    let first = ReceptionRequest { deadline: us(1204), ..request(2, 50_000) };
     let answers = admit(&host, &[first, request(1, 50_000), request(1, 50_000)]);
     // A third at once would make the first wait for further turns: it is refused for that, and a
     // fourth as well.

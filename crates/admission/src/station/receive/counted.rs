@@ -52,7 +52,7 @@
 
 use laxity_units::Span;
 
-use super::{Incoming, Senders, Source};
+use super::{FrameSenders, FrameSource, Incoming};
 use crate::station::ps;
 
 /// The largest `Q` that is tried, as a power of two.
@@ -60,7 +60,7 @@ const LARGEST: u32 = 20;
 
 /// The host that is notified of incoming frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Host {
+pub struct NotifiedHost {
     /// `B + told`: how long after it came in the host hears of a frame.
     pub hears: Span,
     /// `r`: what it does for each.
@@ -71,11 +71,11 @@ pub struct Host {
     pub token: Span,
     /// `s`: what else it does once.
     pub once: Span,
-    /// `σ`: and of any time, in parts of `1/`[`Host::PARTS`].
+    /// `σ`: and of any time, in parts of `1/`[`NotifiedHost::PARTS`].
     pub rate: u128,
 }
 
-impl Host {
+impl NotifiedHost {
     /// All of the time.
     pub const PARTS: u128 = 1 << 40;
 }
@@ -127,14 +127,14 @@ impl Incoming {
 
     /// (6): frames that arrived and that `host` has not served; `None` if that has no bound, or
     /// none of this form.
-    pub fn unserved(&self, host: &Host) -> Option<u64> {
+    pub fn unserved(&self, host: &NotifiedHost) -> Option<u64> {
         let lines = self.lines()?;
         (0..=LARGEST).filter_map(|power| beyond(&lines, host, 1 << power)).min()
     }
 
     /// Of each source; `None` if one has none.
     fn lines(&self) -> Option<Vec<Vec<Line>>> {
-        let all: Vec<_> = self.sources.iter().map(Source::lines).collect();
+        let all: Vec<_> = self.sources.iter().map(FrameSource::lines).collect();
         all.iter().all(|lines| !lines.is_empty()).then_some(all)
     }
 }
@@ -156,11 +156,11 @@ fn knees(lines: &[Vec<Line>]) -> impl Iterator<Item = u128> + '_ {
 }
 
 /// (6) for one `Q`.
-fn beyond(lines: &[Vec<Line>], host: &Host, together: u64) -> Option<u64> {
-    let Host { hears, each, tokens, token, once, rate } = *host;
+fn beyond(lines: &[Vec<Line>], host: &NotifiedHost, together: u64) -> Option<u64> {
+    let NotifiedHost { hears, each, tokens, token, once, rate } = *host;
     let (hears, each, token) = (ps(hears), ps(each), ps(token));
     let (tokens, waiting) = (u128::from(tokens), u128::from(together));
-    let free = Host::PARTS.checked_sub(rate).filter(|free| *free > 0)?;
+    let free = NotifiedHost::PARTS.checked_sub(rate).filter(|free| *free > 0)?;
     let begins = ps(once).checked_add(each)?.checked_add(token.checked_mul(tokens + 1)?)?;
     // Time that passes with each frame that is served, in parts of `Q`.
     let served = each.checked_mul(waiting)?.checked_add(token.checked_mul(tokens)?)?;
@@ -168,11 +168,11 @@ fn beyond(lines: &[Vec<Line>], host: &Host, together: u64) -> Option<u64> {
     let comes: u128 = lines.iter().map(least).sum();
     // More arrive than it serves, however long that goes on.
     let as_fast = comes.checked_mul(served.div_ceil(waiting))?;
-    if as_fast >= free.checked_mul(Line::PARTS / Host::PARTS)? {
+    if as_fast >= free.checked_mul(Line::PARTS / NotifiedHost::PARTS)? {
         return None;
     }
     let waits = |time: u128| {
-        let left = (time.saturating_mul(free) / Host::PARTS).saturating_sub(begins);
+        let left = (time.saturating_mul(free) / NotifiedHost::PARTS).saturating_sub(begins);
         let gone = match left.saturating_mul(waiting).checked_div(served) {
             Some(gone) => gone,
             // It takes no time to serve them all.
@@ -180,7 +180,7 @@ fn beyond(lines: &[Vec<Line>], host: &Host, together: u64) -> Option<u64> {
         };
         come(lines, time.saturating_add(hears)).saturating_sub(gone)
     };
-    let until = begins.checked_mul(Host::PARTS)? / free;
+    let until = begins.checked_mul(NotifiedHost::PARTS)? / free;
     let knees = knees(lines).map(|knee| knee.saturating_sub(hears));
     counted(knees.chain([0, until]).map(waits).max().map(|most| most.saturating_add(waiting)))
 }
@@ -189,12 +189,12 @@ fn counted(most: Option<u128>) -> Option<u64> {
     most.map(|most| u64::try_from(most).unwrap_or(u64::MAX))
 }
 
-impl Source {
+impl FrameSource {
     fn within(&self, span: Span) -> Option<u64> {
         let by_link = self.by_link(span);
         let by_sender = self.senders.as_ref().map(|senders| {
-            let Senders { guaranteed, others, .. } = senders;
-            let of = |groups: &[super::Group]| {
+            let FrameSenders { guaranteed, others, .. } = senders;
+            let of = |groups: &[super::FrameGroup]| {
                 groups.iter().fold(0u64, |all, group| all.saturating_add(group.within(span)))
             };
             let by_link = self.of_others(senders).and_then(|others| others.by_link(span));
@@ -210,15 +210,15 @@ impl Source {
     }
 
     /// Traffic without a guarantee, by the link alone; `None` if there is none of it.
-    pub(super) fn of_others(&self, senders: &Senders) -> Option<Source> {
+    pub(super) fn of_others(&self, senders: &FrameSenders) -> Option<FrameSource> {
         let (smallest, largest) = senders.sizes;
-        let others = || Source { smallest, largest, senders: None, ..self.clone() };
+        let others = || FrameSource { smallest, largest, senders: None, ..self.clone() };
         (!senders.others.is_empty()).then(others)
     }
 
     /// The arrivals by the link, by sender, and by both.
     fn lines(&self) -> Vec<Line> {
-        let by_groups = |groups: &[super::Group]| Line {
+        let by_groups = |groups: &[super::FrameGroup]| Line {
             once: groups.iter().map(|group| u128::from(group.burst) + 1).sum(),
             rate: groups.iter().map(|group| Line::PARTS.div_ceil(ps(group.interval).max(1))).sum(),
         };

@@ -3,18 +3,18 @@
 use super::*;
 use laxity_qos::costs::LinkCosts;
 
-pub(super) fn link(startup: u64, per_byte: u64, sizes: (u64, u64)) -> Source {
+pub(super) fn link(startup: u64, per_byte: u64, sizes: (u64, u64)) -> FrameSource {
     let costs = LinkCosts::new(us(startup), Span::from_ns(per_byte));
     let (smallest, largest) = (Bytes::new(sizes.0), Bytes::new(sizes.1));
-    Source { spacing: Spacing::Link(costs), smallest, largest, pushed: Span::ZERO, senders: None }
+    FrameSource { spacing: Spacing::Link(costs), smallest, largest, pushed: Span::ZERO, senders: None }
 }
 
 /// None of them guaranteed.
-pub(super) fn by(others: Vec<Group>) -> Option<Senders> {
-    Some(Senders { guaranteed: Vec::new(), others, sizes: (Bytes::new(100), Bytes::new(1000)) })
+pub(super) fn by(others: Vec<FrameGroup>) -> Option<FrameSenders> {
+    Some(FrameSenders { guaranteed: Vec::new(), others, sizes: (Bytes::new(100), Bytes::new(1000)) })
 }
 
-pub(super) fn incoming(stages: Vec<Stage>, sources: Vec<Source>) -> Incoming {
+pub(super) fn incoming(stages: Vec<StationStage>, sources: Vec<FrameSource>) -> Incoming {
     Incoming { stages, held: Span::ZERO, shared: Vec::new(), sources }
 }
 
@@ -37,7 +37,7 @@ fn a_row_is_busy_until_it_has_caught_up() {
     assert_eq!(two.stay().unwrap().as_ps() / 1000, 60_000 * 65 / 41);
     // Twelve of twelve.
     let slow = incoming(row.stages, vec![link(2, 100, (100, 1000))]);
-    assert_eq!(slow.stay(), Err(Endless));
+    assert_eq!(slow.stay(), Err(EndlessFrames));
 }
 
 /// Of a link that brings twelve of twelve no more than 3 frames and one in each 400 us, and of
@@ -48,12 +48,12 @@ fn a_row_is_busy_until_it_has_caught_up() {
 fn groups_of_frames_are_caught_up_with_where_links_are_not() {
     let stages = vec![stage(vec![phase(10, 0)]), stage(vec![phase(0, 20)])];
     let mut slow = incoming(stages, vec![link(2, 100, (100, 1000))]);
-    assert_eq!(slow.stay(), Err(Endless));
+    assert_eq!(slow.stay(), Err(EndlessFrames));
     slow.sources[0].senders =
-        by(vec![Group { burst: 3, interval: us(400) }, Group { burst: 1, interval: us(600) }]);
+        by(vec![FrameGroup { burst: 3, interval: us(400) }, FrameGroup { burst: 1, interval: us(600) }]);
     assert_eq!(slow.stay().unwrap().as_ps() / 1000, 180_000 * 8 / 7);
     slow.sources.push(link(2, 100, (100, 1000)));
-    assert_eq!(slow.stay(), Err(Endless));
+    assert_eq!(slow.stay(), Err(EndlessFrames));
 }
 
 /// Frames of a link that are 65 us apart or more: one, and the next with the 65th. Pushed together
@@ -68,7 +68,7 @@ fn frames_are_counted_by_link_and_by_groups() {
     row.sources[0].pushed = us(100);
     assert_eq!(of(&row, [0, 29, 30, 95]), [2, 2, 3, 4].map(Some));
     row.sources[0].senders =
-        by(vec![Group { burst: 3, interval: us(400) }, Group { burst: 1, interval: us(600) }]);
+        by(vec![FrameGroup { burst: 3, interval: us(400) }, FrameGroup { burst: 1, interval: us(600) }]);
     assert_eq!(of(&row, [0, 300, 400, 601]), [2, 6, 6, 8].map(Some));
     let two = incoming(row.stages.clone(), vec![row.sources[0].clone(), row.sources[0].clone()]);
     assert_eq!(of(&two, [0, 300, 400, 601]), [4, 12, 12, 16].map(Some));
@@ -86,7 +86,7 @@ fn frames_are_counted_by_link_and_by_groups() {
 fn frames_that_a_link_brings_one_by_one_hardly_wait() {
     let mut row = incoming(vec![stage(vec![phase(100, 0)])], vec![link(50, 150, (100, 1000))]);
     assert_eq!(row.before_the_first(us(2000)), Some(30 + 3 - 20));
-    row.sources[0].senders = by(vec![Group { burst: 9, interval: us(1000) }]);
+    row.sources[0].senders = by(vec![FrameGroup { burst: 9, interval: us(1000) }]);
     assert_eq!(row.before_the_first(us(2000)), Some(12 - 6));
     assert_eq!(row.before_the_first(us(300)), Some(4 + 3 - 3), "no later than one may be there");
     row.stages[0].linger = us(1);
@@ -97,33 +97,33 @@ fn frames_that_a_link_brings_one_by_one_hardly_wait() {
 /// where it is the most.
 #[test]
 fn what_goes_out_is_waited_for_and_phases_have_sizes() {
-    let shared = Phase { holds: vec![3], ..phase(5, 0) };
-    let segmented = Phase {
+    let shared = StationPhase { holds: vec![3], ..phase(5, 0) };
+    let segmented = StationPhase {
         from: Bytes::new(500),
         delay: Delay { segment: Bytes::new(250), per_segment: us(10), ..Delay::default() },
-        ..Phase::default()
+        ..StationPhase::default()
     };
     let mut row = incoming(vec![stage(vec![shared, segmented])], vec![link(0, 100, (100, 600))]);
     (row.held, row.shared) = (us(7), vec![3]);
     // At 500 B 12 and two segments and almost one more, of 50; at 600 B less than 36 of 60; at 100
     // B 12 of 10.
-    assert_eq!(row.stay(), Err(Endless));
+    assert_eq!(row.stay(), Err(EndlessFrames));
     row.sources[0].smallest = Bytes::new(400);
     // 12 + 849 of 250 segments begun in 600; at 500 B 12 + 749/250 · 10 = 41.96 of 50.
     let stay = row.stay().unwrap().as_ps() as f64 / 1e6;
     assert!((stay - 45.96 / (1.0 - 41.96 / 50.0)).abs() < 0.001, "{stay}");
     assert_eq!(row.holding(Bytes::new(600)), us(5));
-    let stage = Stage { phases: row.stages[0].phases.clone(), ..Stage::default() };
-    let by_stage = Source { spacing: Spacing::Stage(stage), ..row.sources[0].clone() };
+    let stage = StationStage { phases: row.stages[0].phases.clone(), ..StationStage::default() };
+    let by_stage = FrameSource { spacing: Spacing::Stage(stage), ..row.sources[0].clone() };
     // Of a stage like this 400 B take 5, and 500 B 5 + 20; no part of it is shorter than 12 of 5.
-    assert_eq!(incoming(row.stages, vec![by_stage]).stay(), Err(Endless));
+    assert_eq!(incoming(row.stages, vec![by_stage]).stay(), Err(EndlessFrames));
 }
 
 /// Frames of two sizes from two links as close as they arrive, each or none, through two stages in
 /// order of arrival, of which the second has a batch: none stays longer.
 #[test]
 fn no_frame_stays_longer() {
-    let batch = Stage { batch: 2, ..stage(vec![phase(2, 1)]) };
+    let batch = StationStage { batch: 2, ..stage(vec![phase(2, 1)]) };
     let row = incoming(
         vec![stage(vec![phase(1, 4)]), batch],
         vec![link(30, 4, (100, 1000)), link(40, 30, (100, 1000))],

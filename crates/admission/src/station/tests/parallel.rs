@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use super::*;
 
 /// A stage that waits for `wait` and then holds resource 0 for `work`, with `servers`.
-fn reads(wait: u64, work: u64, servers: u32) -> Stage {
-    let holds = Phase { holds: vec![0], ..phase(work, 0) };
-    Stage { servers, ..stage(vec![phase(wait, 0), holds]) }
+fn reads(wait: u64, work: u64, servers: u32) -> StationStage {
+    let holds = StationPhase { holds: vec![0], ..phase(work, 0) };
+    StationStage { servers, ..stage(vec![phase(wait, 0), holds]) }
 }
 
 /// Waits of 40 by four servers and of 20 by ten, before 3 and 2 of a bus, and a link of 9.
@@ -37,14 +37,14 @@ fn waits_at_the_same_time_are_shared_by_the_servers() {
 #[test]
 fn other_stages_are_one_server() {
     let base = || station(vec![reads(40, 3, 4), stage(vec![phase(9, 0)])]);
-    let charge = |change: fn(&mut Stage)| {
+    let charge = |change: fn(&mut StationStage)| {
         let mut changed = base();
         change(&mut changed.stages[0]);
         Behind::side_by_side(changed, 30, KILO).unwrap().charge(KILO) / 1_000_000
     };
     assert_eq!(charge(|_| ()), 13);
     assert_eq!(charge(|stage| stage.servers = 1), 43);
-    assert_eq!(charge(|stage| stage.phases[0].tells = Tells::Progress), 43);
+    assert_eq!(charge(|stage| stage.phases[0].tells = StationTells::Progress), 43);
     assert_eq!(charge(|stage| stage.phases[1].optional = true), 43);
     assert_eq!(charge(|stage| stage.phases[0].since_service = true), 43);
     assert_eq!(charge(|stage| stage.phases[0].delay.per_byte = ByteTime::from_ns(1)), 44);
@@ -181,9 +181,9 @@ impl Small {
                 per_byte: ByteTime::of(per_byte),
                 ..Delay::default()
             };
-            let waits = Phase { delay: Delay::fixed(tick(wait)), ..Phase::default() };
-            let works = Phase { delay, holds: vec![resource], ..Phase::default() };
-            Stage { servers: servers as u32, batch: batch as u32, ..stage(vec![waits, works]) }
+            let waits = StationPhase { delay: Delay::fixed(tick(wait)), ..StationPhase::default() };
+            let works = StationPhase { delay, holds: vec![resource], ..StationPhase::default() };
+            StationStage { servers: servers as u32, batch: batch as u32, ..stage(vec![waits, works]) }
         };
         let in_turn = self.stages.iter().filter(|kind| kind.5 > 1).count();
         let passes = if self.ranked { 0 } else { overtaking::in_turn(self.depth as u32, 1, in_turn as u64) };
@@ -193,7 +193,7 @@ impl Small {
             hears: tick(self.hears),
             passes: passes as u32,
             order: if in_turn > 0 { Overtaking::Urgent } else { Overtaking::Never },
-            ..station(stages.map(|(k, kind)| Stage { places: places(k), ..stage_of(kind) }).collect())
+            ..station(stages.map(|(k, kind)| StationStage { places: places(k), ..stage_of(kind) }).collect())
         }
     }
 

@@ -3,13 +3,13 @@
 use super::*;
 use laxity_qos::discipline::Order;
 
-const VC: Line = Line::Rates(Order::VirtualClock, LinkCosts::new(Span::ZERO, Span::ZERO));
+const VC: StageLine = StageLine::Rates(Order::VirtualClock, LinkCosts::new(Span::ZERO, Span::ZERO));
 
-fn rated(stages: Vec<Stage>, lines: &[Line], spacing: u64) -> Result<Rated, Unrated> {
+fn rated(stages: Vec<StationStage>, lines: &[StageLine], spacing: u64) -> Result<Rated, UnratedStation> {
     of(station(stages), lines, spacing)
 }
 
-fn of(station: Station, lines: &[Line], spacing: u64) -> Result<Rated, Unrated> {
+fn of(station: Station, lines: &[StageLine], spacing: u64) -> Result<Rated, UnratedStation> {
     let open = Arc::new(Open::new(station, KILO).unwrap());
     Rated::new(open, lines, us(spacing), true)
 }
@@ -18,7 +18,7 @@ fn of(station: Station, lines: &[Line], spacing: u64) -> Result<Rated, Unrated> 
 /// and the way.
 fn numbers(rated: &Rated) -> (Vec<[u64; 3]>, u64) {
     let whole = |span: Span| span.as_ps() / 1_000_000;
-    let of = |server: &Server| {
+    let of = |server: &RatedServer| {
         [server.speed.transmit(Bytes::ZERO), server.speed.transmit(KILO), server.once].map(whole)
     };
     (rated.servers().iter().map(of).collect(), whole(rated.way()))
@@ -32,17 +32,21 @@ fn numbers(rated: &Rated) -> (Vec<[u64; 3]>, u64) {
 fn stages_that_are_no_slower_are_a_way() {
     let stages =
         |last| vec![stage(vec![phase(10, 0)]), stage(vec![phase(20, 10)]), stage(vec![phase(last, 0)])];
-    let all = |last, spacing| rated(stages(last), &[Line::Fifo, VC, Line::Fifo], spacing);
+    let all = |last, spacing| rated(stages(last), &[StageLine::Fifo, VC, StageLine::Fifo], spacing);
     assert_eq!(all(15, 10).as_ref().map(numbers), Ok((vec![[20, 30, 0]], 25)));
-    assert_eq!(all(15, 9), Err(Unrated::Slow), "the CPU is faster");
-    assert_eq!(all(21, 10), Err(Unrated::Slow), "a short packet is behind the other too soon");
-    let behind = rated(stages(15), &[Line::Before, VC, Line::Before], 10);
+    assert_eq!(all(15, 9), Err(UnratedStation::Slow), "the CPU is faster");
+    assert_eq!(all(21, 10), Err(UnratedStation::Slow), "a short packet is behind the other too soon");
+    let behind = rated(stages(15), &[StageLine::Before, VC, StageLine::Before], 10);
     assert_eq!(behind.as_ref().map(numbers), Ok((vec![[20, 30, 0]], 50)));
     let looks = Station { looks: us(7), ..station(stages(15)) };
-    assert_eq!(of(looks, &[Line::Fifo, VC, Line::Fifo], 10), Err(Unrated::Slow), "a look finds several");
+    assert_eq!(
+        of(looks, &[StageLine::Fifo, VC, StageLine::Fifo], 10),
+        Err(UnratedStation::Slow),
+        "a look finds several"
+    );
     let looks = Station { looks: us(7), ..station(stages(15)) };
     assert_eq!(
-        of(looks, &[VC, VC, Line::Fifo], 0).as_ref().map(numbers),
+        of(looks, &[VC, VC, StageLine::Fifo], 0).as_ref().map(numbers),
         Ok((vec![[10, 10, 0], [20, 30, 0]], 22))
     );
 }
@@ -53,13 +57,13 @@ fn stages_that_are_no_slower_are_a_way() {
 #[test]
 fn packets_are_as_far_apart_as_the_stage_that_ordered_them_takes() {
     let stages = || vec![stage(vec![phase(20, 0)]), stage(vec![phase(15, 0)]), stage(vec![phase(18, 0)])];
-    let all = |second| rated(stages(), &[VC, second, Line::Fifo], 0);
-    assert_eq!(all(Line::Fifo).as_ref().map(numbers), Ok((vec![[20, 20, 0]], 33)));
-    assert_eq!(all(Line::Before), Err(Unrated::Slow));
+    let all = |second| rated(stages(), &[VC, second, StageLine::Fifo], 0);
+    assert_eq!(all(StageLine::Fifo).as_ref().map(numbers), Ok((vec![[20, 20, 0]], 33)));
+    assert_eq!(all(StageLine::Before), Err(UnratedStation::Slow));
     // The third sees what the second lets through, in queues of one or of two.
     let fast = || vec![stage(vec![phase(20, 0)]), stage(vec![phase(5, 0)]), stage(vec![phase(18, 0)])];
-    assert!(rated(fast(), &[VC, Line::Fifo, Line::Fifo], 0).is_ok());
-    assert_eq!(rated(fast(), &[VC, Line::Fifo, Line::Before], 0), Err(Unrated::Slow));
+    assert!(rated(fast(), &[VC, StageLine::Fifo, StageLine::Fifo], 0).is_ok());
+    assert_eq!(rated(fast(), &[VC, StageLine::Fifo, StageLine::Before], 0), Err(UnratedStation::Slow));
 }
 
 /// A segment begun counts whole, and what is for some packets as for all: 5 + 3 + (2 + 3/100 a
@@ -74,17 +78,18 @@ fn a_packet_takes_no_longer_than_the_line_says() {
         per_byte: ByteTime::from_ns(2),
         ..Delay::default()
     };
-    let some = Phase { from: Bytes::new(500), ..phase(4, 0) };
-    let by_rates = stage(vec![Phase { delay: segments, ..Phase::default() }, some]);
+    let some = StationPhase { from: Bytes::new(500), ..phase(4, 0) };
+    let by_rates = stage(vec![StationPhase { delay: segments, ..StationPhase::default() }, some]);
     let all = rated(vec![by_rates.clone()], &[VC], 0).unwrap();
     assert_eq!(numbers(&all), (vec![[12, 44, 0]], 0));
     for size in (1..=1000).map(Bytes::new) {
         assert!(by_rates.service(size) <= ps(all.servers()[0].speed.transmit(size)), "{size:?}");
     }
     // A byte in a segment of its own is 8 of fixed parts and of segments; by the line it is 5.
-    let next = |service| rated(vec![by_rates.clone(), stage(vec![phase(service, 0)])], &[VC, Line::Fifo], 0);
+    let next =
+        |service| rated(vec![by_rates.clone(), stage(vec![phase(service, 0)])], &[VC, StageLine::Fifo], 0);
     assert!(next(5).is_ok());
-    assert_eq!(next(6), Err(Unrated::Slow));
+    assert_eq!(next(6), Err(UnratedStation::Slow));
     let knee = Delay {
         fixed: us(5),
         knee: Bytes::new(10),
@@ -92,14 +97,14 @@ fn a_packet_takes_no_longer_than_the_line_says() {
         per_byte_past: ByteTime::from_ns(1),
         ..Delay::default()
     };
-    let bent = stage(vec![Phase { delay: knee, ..Phase::default() }]);
+    let bent = stage(vec![StationPhase { delay: knee, ..StationPhase::default() }]);
     assert_eq!(numbers(&rated(vec![bent.clone()], &[VC], 0).unwrap()), (vec![[5, 14, 0]], 0));
     // 5 + 1 for a thousand bytes is less than 6.1 of one that is no faster at its start.
-    let slower = stage(vec![Phase {
+    let slower = stage(vec![StationPhase {
         delay: Delay { fixed: us(5), per_byte: ByteTime::from_ps(1100), ..Delay::default() },
-        ..Phase::default()
+        ..StationPhase::default()
     }]);
-    assert_eq!(rated(vec![bent, slower], &[VC, Line::Fifo], 0), Err(Unrated::Slow));
+    assert_eq!(rated(vec![bent, slower], &[VC, StageLine::Fifo], 0), Err(UnratedStation::Slow));
 }
 
 /// 10 by rates and 30 behind two places: a packet takes 40, and of what is inside there may be four
@@ -107,42 +112,48 @@ fn a_packet_takes_no_longer_than_the_line_says() {
 /// each that finds a place.
 #[test]
 fn a_prefetch_is_one_server_with_the_stage_before() {
-    let prefetch = |places| Stage { places: Some(places), ..stage(vec![phase(30, 0)]) };
-    let all = rated(vec![stage(vec![phase(10, 0)]), prefetch(2)], &[VC, Line::Fifo], 0).unwrap();
+    let prefetch = |places| StationStage { places: Some(places), ..stage(vec![phase(30, 0)]) };
+    let all = rated(vec![stage(vec![phase(10, 0)]), prefetch(2)], &[VC, StageLine::Fifo], 0).unwrap();
     assert_eq!(numbers(&all), (vec![[40, 40, 120]], 0));
-    let bus = |phase: Phase, rank| Phase { holds: vec![0], rank, ..phase };
+    let bus = |phase: StationPhase, rank| StationPhase { holds: vec![0], rank, ..phase };
     let shared = |rank| {
         let before = stage(vec![phase(6, 0), bus(phase(4, 0), 1)]);
-        let last = Stage { places: Some(2), ..stage(vec![bus(phase(30, 0), rank)]) };
-        numbers(&rated(vec![before, last], &[VC, Line::Fifo], 0).unwrap()).0
+        let last = StationStage { places: Some(2), ..stage(vec![bus(phase(30, 0), rank)]) };
+        numbers(&rated(vec![before, last], &[VC, StageLine::Fifo], 0).unwrap()).0
     };
     assert_eq!(shared(0), vec![[40, 40, 4 * (30 + 4)]]);
     assert_eq!(shared(1), vec![[40, 40, 4 * (30 + 4 * 4)]]);
     let two = || vec![stage(vec![phase(10, 0)]), prefetch(2)];
     let told = LinkCosts::new(us(10), Span::ZERO);
     for order in [Order::WeightedFair, Order::WorstCaseFair] {
-        assert_eq!(rated(two(), &[Line::Rates(order, told), Line::Fifo], 0), Err(Unrated::HeldUp));
+        assert_eq!(
+            rated(two(), &[StageLine::Rates(order, told), StageLine::Fifo], 0),
+            Err(UnratedStation::HeldUp)
+        );
     }
-    assert_eq!(rated(two(), &[VC, VC], 0), Err(Unrated::Order));
-    assert_eq!(rated(two(), &[Line::Fifo, Line::Fifo], 90), Err(Unrated::Slow));
+    assert_eq!(rated(two(), &[VC, VC], 0), Err(UnratedStation::Order));
+    assert_eq!(rated(two(), &[StageLine::Fifo, StageLine::Fifo], 90), Err(UnratedStation::Slow));
 }
 
 #[test]
 fn what_is_no_server_by_rates_has_no_bound_by_them() {
     let one = || vec![stage(vec![phase(10, 5)])];
-    assert_eq!(rated(one(), &[Line::Fifo], 90), Err(Unrated::None));
-    assert_eq!(rated(one(), &[Line::Other], 90), Err(Unrated::Order));
+    assert_eq!(rated(one(), &[StageLine::Fifo], 90), Err(UnratedStation::None));
+    assert_eq!(rated(one(), &[StageLine::Other], 90), Err(UnratedStation::Order));
     // The fluid server's time is the declared one, if no packet takes longer.
     let fluid = |startup, per_byte| {
         let told = LinkCosts::new(us(startup), Span::from_ns(per_byte));
-        rated(one(), &[Line::Rates(Order::WeightedFair, told)], 0).as_ref().map(numbers).map_err(|why| *why)
+        rated(one(), &[StageLine::Rates(Order::WeightedFair, told)], 0)
+            .as_ref()
+            .map(numbers)
+            .map_err(|why| *why)
     };
     assert_eq!(fluid(10, 5), Ok((vec![[10, 15, 0]], 0)));
     assert_eq!(fluid(11, 6), Ok((vec![[11, 17, 0]], 0)));
-    assert_eq!((fluid(9, 5), fluid(10, 4)), (Err(Unrated::Fluid), Err(Unrated::Fluid)));
+    assert_eq!((fluid(9, 5), fluid(10, 4)), (Err(UnratedStation::Fluid), Err(UnratedStation::Fluid)));
     let turns =
         Turns { rotation: us(100), holding: us(30), handling: us(5), longest: us(40), others: us(25) };
-    let link = stage(vec![Phase { medium: true, ..phase(10, 0) }]);
-    let ring = Station { medium: Medium::Ring(turns), ..station(vec![link]) };
-    assert_eq!(of(ring, &[VC], 0), Err(Unrated::Medium));
+    let link = stage(vec![StationPhase { medium: true, ..phase(10, 0) }]);
+    let ring = Station { medium: FrameMedium::Ring(turns), ..station(vec![link]) };
+    assert_eq!(of(ring, &[VC], 0), Err(UnratedStation::Medium));
 }

@@ -8,7 +8,7 @@ use super::*;
 /// 10, and 20 for a batch of three of which half is fixed; 6 others pass.
 #[test]
 fn who_passes_and_who_is_behind_in_a_batch_is_charged_once() {
-    let together = Stage { batch: 3, linger: us(4), ..stage(vec![phase(10, 0), phase(0, 10)]) };
+    let together = StationStage { batch: 3, linger: us(4), ..stage(vec![phase(10, 0), phase(0, 10)]) };
     let plain = Station { passes: 6, ..station(vec![stage(vec![phase(10, 0)]), together]) };
     // 10 and 4 + 20; six times that, and two more of 24 in the last batch.
     assert_eq!(charged(&Behind::one_by_one(plain.clone(), 4, KILO)), (34, 6 * 34 + 2 * 24));
@@ -66,9 +66,10 @@ fn the_host_may_be_a_stage() {
 /// Many packets of a batch of four take 2 each of what is fixed, two servers half of it all.
 #[test]
 fn many_packets_share_what_is_fixed_and_servers() {
-    let mut several = Stage { batch: 4, servers: 2, ..stage(vec![phase(8, 6)]) };
-    let apart =
-        |stage: &Stage| Behind::one_by_one(station(vec![stage.clone()]), 9, KILO).apart(KILO) / 1_000_000;
+    let mut several = StationStage { batch: 4, servers: 2, ..stage(vec![phase(8, 6)]) };
+    let apart = |stage: &StationStage| {
+        Behind::one_by_one(station(vec![stage.clone()]), 9, KILO).apart(KILO) / 1_000_000
+    };
     assert_eq!(apart(&several), 4);
     several.phases[0].optional = true;
     assert_eq!(apart(&several), 0);
@@ -152,7 +153,10 @@ impl Small {
                 per_byte: ByteTime::of(per_byte),
                 ..Delay::default()
             };
-            Stage { batch: *batch as u32, ..stage(vec![Phase { delay, ..Phase::default() }]) }
+            StationStage {
+                batch: *batch as u32,
+                ..stage(vec![StationPhase { delay, ..StationPhase::default() }])
+            }
         };
         let in_turn = self.stages.iter().filter(|(.., queues)| *queues > 1).count();
         let passes = overtaking::in_turn(self.depth as u32, 1, in_turn as u64);

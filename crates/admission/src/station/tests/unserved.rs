@@ -7,13 +7,13 @@ use proptest::prelude::*;
 use super::incoming::{by, incoming, link};
 use super::*;
 
-fn group(burst: u64, interval: u64) -> Group {
-    Group { burst, interval: us(interval) }
+fn group(burst: u64, interval: u64) -> FrameGroup {
+    FrameGroup { burst, interval: us(interval) }
 }
 
-fn host(each: u64, tokens: u64, token: u64) -> Host {
+fn host(each: u64, tokens: u64, token: u64) -> NotifiedHost {
     let none = Span::ZERO;
-    Host { hears: none, each: us(each), tokens, token: us(token), once: none, rate: 0 }
+    NotifiedHost { hears: none, each: us(each), tokens, token: us(token), once: none, rate: 0 }
 }
 
 /// Take a link with frames 2 us apart, of which 99 may have waited before and one more arrives each
@@ -29,11 +29,11 @@ fn what_waited_in_ports_is_served_while_it_comes() {
     assert_eq!(row.unserved(&host(4, 4, 6)), Some(126 - 38 + 16));
     // All of it 50 us later, and a tenth of the time, with 20 us, goes elsewhere: (0.9 · 197.5 −
     // 24)/4 = 38.4, and of the crossing as many.
-    let busy = Host { hears: us(50), once: us(20), rate: Host::PARTS / 10, ..host(4, 0, 0) };
+    let busy = NotifiedHost { hears: us(50), once: us(20), rate: NotifiedHost::PARTS / 10, ..host(4, 0, 0) };
     assert_eq!(row.unserved(&busy), Some(126 - 38 + 1));
     // A host that takes no time has none but what it has not heard of, and what came in the 20 us
     // that it was elsewhere: rounded up, 36 in 70 us after the first.
-    let quick = Host { hears: us(50), once: us(20), ..host(0, 0, 0) };
+    let quick = NotifiedHost { hears: us(50), once: us(20), ..host(0, 0, 0) };
     assert_eq!(row.unserved(&quick), Some(1 + 36 + 1 + 1));
     assert_eq!(row.unserved(&host(10, 0, 0)), None, "it is as slow as they come");
 }
@@ -45,10 +45,10 @@ fn what_waited_in_ports_is_served_while_it_comes() {
 #[test]
 fn guaranteed_frames_are_counted_and_others_by_the_link() {
     let mut row = incoming(vec![stage(vec![phase(40, 30)])], vec![link(2, 100, (100, 1000))]);
-    assert_eq!(row.stay(), Err(Endless));
+    assert_eq!(row.stay(), Err(EndlessFrames));
     let guaranteed = vec![group(1, 1000)];
     let others = vec![group(500, 90)];
-    row.sources[0].senders = Some(Senders { guaranteed, others, sizes: (KILO, KILO) });
+    row.sources[0].senders = Some(FrameSenders { guaranteed, others, sizes: (KILO, KILO) });
     // Two of 70 at once and one each ms, and the others' 70 of 102: 210/(1 − 0.07 − 0.686), where
     // by sender there are 503 of 70.
     let stay = row.stay().unwrap().as_ps() as f64 / 1e6;
@@ -73,7 +73,7 @@ proptest! {
     ) {
         let mut row = incoming(vec![stage(vec![phase(0, 0)])], vec![link(apart, 0, (100, 1000))]);
         row.sources[0].senders = by(vec![group(burst, interval)]);
-        let bound = row.unserved(&Host { hears: us(hears), ..host(each, tokens, token) });
+        let bound = row.unserved(&NotifiedHost { hears: us(hears), ..host(each, tokens, token) });
         prop_assume!(bound.is_some());
         let mut come: Vec<u64> = Vec::new();
         for (n, (later, _)) in late.iter().enumerate() {

@@ -4,11 +4,11 @@
 
 use std::time::Duration;
 
-use laxity_client::protocol::{Request, VERSION};
-use laxity_client::socket::Socket;
+use laxity_client::protocol::{ProgramRequest, VERSION};
+use laxity_client::socket::ProgramSocket;
 use laxity_client::{Channel, Client, Contract, Error};
 use laxity_machine::ip::Ip;
-use laxity_machine::namespace::Owner;
+use laxity_machine::namespace::RunOwner;
 
 use super::line::{namespaces, space};
 use super::net::Net;
@@ -149,7 +149,7 @@ fn a_link_that_loses_packets_costs_those_messages_alone() {
 
 #[test]
 fn a_link_that_is_down_takes_only_its_own_channels() {
-    let Ok(owner) = Owner::claim() else { return };
+    let Ok(owner) = RunOwner::claim() else { return };
     let Some(spaces) = namespaces(&owner, &["d", "e", "f"]) else { return };
     let net = Net::in_namespaces(140, &["d", "e", "f"], space);
     let set = |state: &str| Ip::inside(&spaces[1]).run(&["link", "set", "lxs2a", state]).unwrap();
@@ -196,17 +196,21 @@ fn programs_that_end_in_a_call_leave_nothing() {
     let _listener = net.client("c").listen("film").unwrap();
     net.know("b", "film");
     let requests = || {
-        let open = Request::Open { to: "film".to_owned(), contract: film() };
-        let listen = |n: u32| Request::Listen(format!("name{n}"));
-        let calls =
-            [open.clone(), Request::Resolve("film".to_owned()), Request::Status(0), Request::Close(0)];
-        let change = Request::Change(0, Contract { max_message: 2000, ..film() });
+        let open = ProgramRequest::Open { to: "film".to_owned(), contract: film() };
+        let listen = |n: u32| ProgramRequest::Listen(format!("name{n}"));
+        let calls = [
+            open.clone(),
+            ProgramRequest::Resolve("film".to_owned()),
+            ProgramRequest::Status(0),
+            ProgramRequest::Close(0),
+        ];
+        let change = ProgramRequest::Change(0, Contract { max_message: 2000, ..film() });
         // Alone, behind the others, and behind a channel of the same program.
-        let mut rows: Vec<Vec<Request>> = calls.iter().cloned().map(|call| vec![call]).collect();
+        let mut rows: Vec<Vec<ProgramRequest>> = calls.iter().cloned().map(|call| vec![call]).collect();
         rows.push(vec![open.clone(), change.clone()]);
-        rows.push(vec![open.clone(), Request::Close(0)]);
+        rows.push(vec![open.clone(), ProgramRequest::Close(0)]);
         rows.push(vec![open.clone(), open.clone(), listen(0)]);
-        rows.push(vec![listen(1), Request::Unlisten(1)]);
+        rows.push(vec![listen(1), ProgramRequest::Unlisten(1)]);
         rows
     };
     // The programs of the setup are gone.
@@ -214,8 +218,8 @@ fn programs_that_end_in_a_call_leave_nothing() {
     let (before, _) = net.held("b");
     beside_a_stream(&net, "a", "b", || {
         for (number, row) in requests().into_iter().cycle().take(64).enumerate() {
-            let socket = Socket::connect(&net.socket("b")).unwrap();
-            let hello = Request::Hello(VERSION);
+            let socket = ProgramSocket::connect(&net.socket("b")).unwrap();
+            let hello = ProgramRequest::Hello(VERSION);
             for (number, request) in std::iter::once(hello).chain(row).enumerate() {
                 // A program that the daemon has disconnected is gone, too.
                 let _ = socket.send(&postcard::to_stdvec(&(number as u32, request)).unwrap(), &[]);

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use laxity_client::{Channel, ChannelName, Client, Contract, Direction, Listener};
-use laxity_machine::namespace::Owner;
+use laxity_machine::namespace::RunOwner;
 
 use super::line::{flood, namespaces, space};
 use super::net::Net;
@@ -82,7 +82,7 @@ fn open(client: &Client, count: usize) -> Vec<Channel> {
 
 /// Runs until `messages` were handed over.
 fn crowd(messages: u64) {
-    let Ok(owner) = Owner::claim() else { return };
+    let Ok(owner) = RunOwner::claim() else { return };
     let Some(spaces) = namespaces(&owner, &NODES) else { return };
     no_other_user_has_the_mark_of_the_daemon();
     let net = Net::in_namespaces(0, &NODES, space);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use laxity_client::{Contract, Direction};
 use laxity_machine::ip::Ip;
-use laxity_machine::namespace::{Namespace, Owner};
+use laxity_machine::namespace::{Namespace, RunOwner};
 use laxity_machine::udp::{set_priority, set_tos};
 
 use super::net::Net;
@@ -14,7 +14,7 @@ use super::steady::{count, numbered};
 use super::{LONG, MS, until};
 
 /// A row of namespaces, joined by pairs of interfaces.
-pub(crate) fn namespaces(owner: &Owner, nodes: &[&str]) -> Option<Vec<Namespace>> {
+pub(crate) fn namespaces(owner: &RunOwner, nodes: &[&str]) -> Option<Vec<Namespace>> {
     let made: Result<Vec<_>, _> = nodes.iter().map(|node| owner.namespace(&space(node))).collect();
     let made = match made {
         Ok(made) => made,
@@ -61,7 +61,7 @@ pub(crate) fn flood(namespace: &Namespace, to: &str, stop: &AtomicBool) {
 /// both lines, a program that breaks its contract, and channels that come and go.
 #[test]
 fn admitted_channels_keep_their_promises_beside_floods() {
-    let Ok(owner) = Owner::claim() else { return };
+    let Ok(owner) = RunOwner::claim() else { return };
     let Some(spaces) = namespaces(&owner, &["a", "b", "c"]) else { return };
     let net = Net::in_namespaces(0, &["a", "b", "c"], space);
     let (sender, receiver) = (net.client("a"), net.client("c"));

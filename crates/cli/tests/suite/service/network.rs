@@ -3,7 +3,7 @@
 use std::process::Output;
 
 use laxity_machine::ip::Ip;
-use laxity_machine::namespace::Owner;
+use laxity_machine::namespace::RunOwner;
 
 use super::line::{flood, namespaces, space};
 use super::net::Net;
@@ -104,7 +104,7 @@ fn a_log_is_a_capture() {
 /// Incoming traffic beside the link is limited, and the table is there while the daemon is.
 #[test]
 fn other_traffic_that_comes_in_is_limited() {
-    let Ok(owner) = Owner::claim() else { return };
+    let Ok(owner) = RunOwner::claim() else { return };
     if std::process::Command::new("nft").arg("--version").output().is_err() {
         return eprintln!("left out: nft is not installed");
     }

@@ -6,9 +6,11 @@ use std::sync::atomic::Ordering;
 
 use laxity_machine::ring::Consumer;
 use laxity_machine::socket::received;
-use laxity_model::reception::{Arrived, Command, Interface, InterfaceReport, Pool, Reception, ReceptionUses};
+use laxity_model::reception::{
+    Arrived, Interface, InterfaceCommand, InterfaceReport, Pool, Reception, ReceptionUses,
+};
 use laxity_qos::channel::Dropped;
-use laxity_qos::reception::sharing::Taken;
+use laxity_qos::reception::sharing::BatchTaken;
 use laxity_qos::reception::{Batch, Operations, Policy};
 use laxity_units::{Span, Time};
 use laxity_world::experiment::Experiment;
@@ -36,7 +38,7 @@ struct Handed {
 #[derive(Debug)]
 struct Open {
     began: Time,
-    taken: Taken,
+    taken: BatchTaken,
     received: u32,
 }
 
@@ -156,7 +158,7 @@ impl Handing {
 
     fn interrupt(&mut self, now: Time, i: usize) {
         let report = &mut self.interfaces[i].report;
-        let taken = Taken { batches: report.batches, ..Taken::default() };
+        let taken = BatchTaken { batches: report.batches, ..BatchTaken::default() };
         report.batches += 1;
         report.interrupts += 1;
         self.interfaces[i].policy.entered(now);
@@ -188,8 +190,8 @@ impl Handing {
         self.open[i] = Some(open);
     }
 
-    fn execute(&mut self, now: Time, i: usize, command: Command) {
-        let Command { packet, announces, refused, .. } = command;
+    fn execute(&mut self, now: Time, i: usize, command: InterfaceCommand) {
+        let InterfaceCommand { packet, announces, refused, .. } = command;
         let interface = &mut self.interfaces[i];
         let early = match announces {
             true => interface.announced(now, packet, Pool::default()),

@@ -8,9 +8,9 @@ use std::fs;
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use laxity_engine::{Epoch, Exponentials};
+use laxity_engine::{Exponentials, TickEpoch};
 use laxity_machine::ring::Producer;
-use laxity_model::reception::Cost;
+use laxity_model::reception::ActivityCost;
 use laxity_units::{Span, Time};
 use laxity_world::experiment::{Chance, Experiment};
 
@@ -52,10 +52,10 @@ pub(in crate::receiver) struct Left {
 
 pub(super) struct Program<'a> {
     shared: &'a Shared,
-    epoch: Epoch,
+    epoch: TickEpoch,
     socket: UdpSocket,
     done: Producer<Done>,
-    cost: Cost,
+    cost: ActivityCost,
     random: Exponentials,
     beside: Beside,
     datagram: Vec<u8>,
@@ -68,7 +68,7 @@ impl<'a> Program<'a> {
     pub(super) fn new(
         experiment: &Experiment,
         shared: &'a Shared,
-        epoch: Epoch,
+        epoch: TickEpoch,
         socket: UdpSocket,
         done: Producer<Done>,
         core: usize,

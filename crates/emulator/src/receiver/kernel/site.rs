@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use laxity_machine::ip::Ip;
-use laxity_machine::namespace::{Namespace, Owner};
+use laxity_machine::namespace::{Namespace, RunOwner};
 use laxity_machine::offload::Offload;
 use laxity_machine::socket::{limit_received, received};
 use laxity_machine::tap::{Tap, TapSetup};
-use laxity_machine::{Mac, Refused};
+use laxity_machine::{Mac, RefusedBySystem};
 use laxity_world::experiment::Experiment;
 
 use super::frames::{Ends, Frames, PORT};
@@ -37,9 +37,9 @@ pub(super) struct Site {
 impl Site {
     /// Creates a device for each interface of `experiment`, for which the kernel works on processor
     /// `core`, and a socket that holds as many packets as the interfaces have buffers.
-    pub(super) fn new(experiment: &Experiment, core: usize) -> Result<Self, Refused> {
+    pub(super) fn new(experiment: &Experiment, core: usize) -> Result<Self, RefusedBySystem> {
         let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let namespace = Owner::claim()?.namespace(&format!("lx-{}-{number}", process::id()))?;
+        let namespace = RunOwner::claim()?.namespace(&format!("lx-{}-{number}", process::id()))?;
         let sizes = experiment.channels.iter().map(|channel| channel.spec.max_message.get());
         let longest = sizes.max().unwrap_or(0) as usize;
         let taps = (0..experiment.interfaces.len()).map(|i| {
@@ -58,18 +58,18 @@ impl Site {
             tap.receive_on(core, &namespace)?;
             Ok((tap, Frames::new(&ends, longest)))
         });
-        let taps = taps.collect::<Result<Vec<_>, Refused>>()?;
+        let taps = taps.collect::<Result<Vec<_>, RefusedBySystem>>()?;
         let opened = namespace.within(|| {
             let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, PORT))?;
             socket.set_nonblocking(true)?;
             Ok(socket)
         })?;
-        let socket = opened.map_err(|why| Refused::because("open a socket for the program", why))?;
+        let socket = opened.map_err(|why| RefusedBySystem::because("open a socket for the program", why))?;
         let mut site = Self { taps, socket, _namespace: namespace };
         let buffers = experiment.interfaces.iter().filter_map(|interface| interface.config.buffers);
         let buffers = buffers.fold(0, u32::saturating_add);
         site.give_room(buffers, longest)
-            .map_err(|why| Refused::because("give the program's socket room", why))?;
+            .map_err(|why| RefusedBySystem::because("give the program's socket room", why))?;
         Ok(site)
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use laxity_engine::{Dilation, Epoch, Ticks};
+use laxity_engine::{Dilation, TickEpoch, Ticks};
 use laxity_machine::place;
 use laxity_model::reception::Arrived;
 use laxity_qos::channel::Dropped;
@@ -104,7 +104,7 @@ fn every_packet_has_one_end_and_what_the_kernel_drops_is_what_is_missing() {
             let experiment = Arc::new(experiment(policy, &format!("early_drop = {early}"), "1 kB/s"));
             let core = place::cores().first().copied();
             let Some(prepared) = permitted(Prepared::new(&experiment, core)) else { return };
-            let epoch = Epoch::starting_in(Span::from_ms(1), Ticks::calibrate(), Dilation::NONE);
+            let epoch = TickEpoch::starting_in(Span::from_ms(1), Ticks::calibrate(), Dilation::NONE);
             let Started { mut adapters, bell: _, program } = prepared.start(&experiment, epoch).unwrap();
             let (mut offered, mut ends, mut last) = (0, BTreeSet::new(), None);
             let mut drops = BTreeMap::<_, u64>::new();

@@ -7,16 +7,16 @@ use std::ffi::CString;
 use std::mem;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use laxity_machine::namespace::{Namespace, Owner};
+use laxity_machine::namespace::{Namespace, RunOwner};
 use laxity_machine::tap::{Tap, TapSetup};
-use laxity_machine::{Mac, Refused};
+use laxity_machine::{Mac, RefusedBySystem};
 use proptest::prelude::*;
 
 use super::*;
 use crate::frame::tests::{framed, v4, v6};
 use crate::tap_port::carriers::mac;
 
-fn permitted<T>(made: Result<T, Refused>) -> Option<T> {
+fn permitted<T>(made: Result<T, RefusedBySystem>) -> Option<T> {
     match made {
         Err(refused) if refused.capability().is_some() => {
             println!("skipped: {refused}");
@@ -122,7 +122,7 @@ fn frame() -> impl Strategy<Value = Vec<u8>> {
 
 #[test]
 fn the_kernel_decides_as_the_reader_does() {
-    let Some(owner) = permitted(Owner::claim()) else { return };
+    let Some(owner) = permitted(RunOwner::claim()) else { return };
     let name = format!("lx-steer-{}", std::process::id());
     let Some(namespace) = permitted(owner.namespace(&name)) else { return };
     let mac = Mac([2, 0, 0, 0, 0, 1]);

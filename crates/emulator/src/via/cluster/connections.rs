@@ -4,7 +4,7 @@ use laxity_engine::Calendar;
 use laxity_model::via::Doorbells;
 use laxity_units::Time;
 use laxity_vi::provider::Answer;
-use laxity_vi::{Address, Fault, Refusal, State};
+use laxity_vi::{Address, Refusal, State, ViFault};
 use laxity_world::Observed;
 
 use super::super::load::{Load, vtick};
@@ -114,7 +114,7 @@ impl Cluster {
     pub(super) fn disconnect(&mut self, now: Time, vi: u32, calendar: &mut Calendar<Event>) {
         self.calls.retain(|call| call.vi != vi);
         if self.own(None, vi).is_ok_and(|own| own.peer.is_some()) {
-            self.break_off(now, vi, Fault::ConnectionLost, calendar);
+            self.break_off(now, vi, ViFault::ConnectionLost, calendar);
         }
         self.flush(now, vi, None);
         if let Ok(node) = self.own(None, vi).map(|own| own.node as usize) {

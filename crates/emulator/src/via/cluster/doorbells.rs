@@ -2,10 +2,10 @@
 //! turn.
 
 use laxity_engine::Calendar;
-use laxity_model::via::{Doorbell, Message};
+use laxity_model::via::{ViDoorbell, ViMessage};
 use laxity_units::{Bytes, Time};
-use laxity_vi::provider::{Posted, Which};
-use laxity_vi::{DEPTH, Fault, Operation, State, Status};
+use laxity_vi::provider::{ReadDescriptor, Which};
+use laxity_vi::{DEPTH, Operation, State, Status, ViFault};
 
 use super::super::bells::Rung;
 use super::super::interface::Outgoing;
@@ -30,7 +30,7 @@ impl Cluster {
         let heard = (0..most).all(|_| self.post(now, vi, which));
         if most < count || !heard {
             self.violations.overruns += 1;
-            self.break_off(now, vi, Fault::Overrun, calendar);
+            self.break_off(now, vi, ViFault::Overrun, calendar);
         }
         self.stir(node);
     }
@@ -51,18 +51,18 @@ impl Cluster {
         // A message over the adapter's limit would occupy its units for longer than guaranteed
         // messages may wait.
         let longest = self.setup.longest;
-        let is_longer = |posted: &Posted| which == Which::Send && posted.len() > longest;
+        let is_longer = |posted: &ReadDescriptor| which == Which::Send && posted.len() > longest;
         let found = if found.as_ref().is_ok_and(is_longer) { Err(Status::LENGTH_ERROR) } else { found };
         match which {
             Which::Send => {
                 let (posted, flaw) = match found {
                     Ok(posted) => (posted, None),
-                    Err(flaw) => (Posted::EMPTY, Some(flaw)),
+                    Err(flaw) => (ReadDescriptor::EMPTY, Some(flaw)),
                 };
                 self.ring(now, vi, Outgoing::new(posted, flaw));
             }
             Which::Receive => {
-                let (doorbell, fresh) = (Doorbell::Receive(interface.endpoint), interface.is_done_with());
+                let (doorbell, fresh) = (ViDoorbell::Receive(interface.endpoint), interface.is_done_with());
                 interface.receives.push_back(found);
                 interface.unposted += 1;
                 self.announce(now, vi, (which, doorbell), fresh);
@@ -86,10 +86,10 @@ impl Cluster {
             interface.channel.inspect(|channel| channels[*channel as usize].send(now, size));
         }
         let (vi_there, number) = (interface.endpoint, interface.outgoing.next());
-        let message = Message { vi: vi_there, number, size, directed: false, in_turn: false };
+        let message = ViMessage { vi: vi_there, number, size, directed: false, in_turn: false };
         let doorbell = match outgoing.answers {
-            Some(_) => Doorbell::Answer(message),
-            None => Doorbell::Send(message),
+            Some(_) => ViDoorbell::Answer(message),
+            None => ViDoorbell::Send(message),
         };
         let fresh = interface.is_done_with();
         interface.outgoing.push(outgoing);
@@ -98,7 +98,7 @@ impl Cluster {
 
     /// Passes a doorbell to the firmware, at once or in turn. A `fresh` one is the firmware's only
     /// doorbell of `vi`: its bandwidth may have changed since the last.
-    fn announce(&mut self, now: Time, vi: u32, (which, doorbell): (Which, Doorbell), fresh: bool) {
+    fn announce(&mut self, now: Time, vi: u32, (which, doorbell): (Which, ViDoorbell), fresh: bool) {
         let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
         // Work that takes no time delays no other work.
         let adapter = &mut self.adapters[interface.node as usize];

@@ -171,7 +171,7 @@ mod tests {
             Setup { adapter, nodes: 1, latency: Span::ZERO, longest: Setup::LONGEST, recorded: false };
         let over = Arc::default();
         let (desk, counter) = Desk::with_counter(&over);
-        let epoch = laxity_engine::Epoch::starting_in(
+        let epoch = laxity_engine::TickEpoch::starting_in(
             Span::ZERO,
             laxity_engine::Ticks::calibrate(),
             laxity_engine::Dilation::NONE,

@@ -1,10 +1,10 @@
 //! Data of a message: executed when the firmware has fetched, sent, stored or received it.
 
 use laxity_engine::Calendar;
-use laxity_model::via::Message;
+use laxity_model::via::ViMessage;
 use laxity_units::{Bytes, Span, Time};
-use laxity_vi::provider::{Posted, Which};
-use laxity_vi::{Completion, Fault, Operation, Reliability, Segment, Status};
+use laxity_vi::provider::{ReadDescriptor, Which};
+use laxity_vi::{Completion, Operation, Reliability, Segment, Status, ViFault};
 
 use super::super::interface::{Arrival, Interface, Kind, Outgoing};
 use super::{Cluster, Event};
@@ -37,7 +37,7 @@ impl Cluster {
     }
 
     /// Sends a message to the peer, unless it has a flaw.
-    pub(super) fn depart(&mut self, now: Time, vi: u32, message: Message, calendar: &mut Calendar<Event>) {
+    pub(super) fn depart(&mut self, now: Time, vi: u32, message: ViMessage, calendar: &mut Calendar<Event>) {
         let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
         let (peer, channel) = (interface.peer, interface.channel);
         let Some(outgoing) =
@@ -65,7 +65,7 @@ impl Cluster {
             Some(there) => {
                 let number = there.arrivals.next();
                 let directed = !arrival.takes_descriptor();
-                let message = Message { vi: there.endpoint, number, directed, ..message };
+                let message = ViMessage { vi: there.endpoint, number, directed, ..message };
                 there.arrivals.push(arrival);
                 let node = there.node;
                 self.carry(now, node, message, calendar);
@@ -78,7 +78,7 @@ impl Cluster {
     }
 
     /// Puts a message on the wire to an adapter.
-    fn carry(&mut self, now: Time, node: u32, message: Message, calendar: &mut Calendar<Event>) {
+    fn carry(&mut self, now: Time, node: u32, message: ViMessage, calendar: &mut Calendar<Event>) {
         if self.setup.latency.is_zero() {
             self.adapters[node as usize].reach(now, message);
             self.stir(node as usize);
@@ -247,10 +247,10 @@ impl Cluster {
         let there = Segment { address: from.address, handle: from.handle, length };
         let permitted = interface.access[1] && process.regions.permits(interface.tag, &there, false);
         let (posted, status) = match permitted {
-            true => (Posted::of(&there), Status::default()),
+            true => (ReadDescriptor::of(&there), Status::default()),
             false => {
                 self.violations.rdma += 1;
-                (Posted::EMPTY, Status::RDMA_PROTECTION_ERROR)
+                (ReadDescriptor::EMPTY, Status::RDMA_PROTECTION_ERROR)
             }
         };
         let answer = Outgoing { answers: Some((number, status)), ..Outgoing::new(posted, None) };
@@ -259,15 +259,15 @@ impl Cluster {
 }
 
 /// Fault of a reliable connection whose descriptor completes with `status`, if any.
-fn fault_of(status: Status) -> Option<Fault> {
+fn fault_of(status: Status) -> Option<ViFault> {
     let fault = match () {
         () if !status.is_error() || status.has(Status::FLUSHED) => return None,
-        () if status.has(Status::TRANSPORT_ERROR) => Fault::ConnectionLost,
+        () if status.has(Status::TRANSPORT_ERROR) => ViFault::ConnectionLost,
         () if status.has(Status::RDMA_PROTECTION_ERROR.and(Status::REMOTE_RDMA_WRITE)) => {
-            Fault::RdmaWriteProtection
+            ViFault::RdmaWriteProtection
         }
-        () if status.has(Status::RDMA_PROTECTION_ERROR) => Fault::RdmaReadProtection,
-        () => Fault::PostedDescriptor,
+        () if status.has(Status::RDMA_PROTECTION_ERROR) => ViFault::RdmaReadProtection,
+        () => ViFault::PostedDescriptor,
     };
     Some(fault)
 }

@@ -1,11 +1,11 @@
 //! Execution of adapters' outputs, and of their consequences, until there are none.
 
 use laxity_engine::{Calendar, splitmix64};
-use laxity_model::via::{Direction, ViaOutput};
+use laxity_model::via::{ViDirection, ViaOutput};
 use laxity_units::Time;
-use laxity_vi::{Fault, Reliability};
+use laxity_vi::{Reliability, ViFault};
 
-use super::super::Recorded;
+use super::super::RecordedOutput;
 use super::{Cluster, Event};
 
 /// Maximum number of recorded outputs.
@@ -38,10 +38,10 @@ impl Cluster {
         match output {
             ViaOutput::Did(..) | ViaOutput::Worked(..) => {
                 if self.recorded.len() < MOST_RECORDS {
-                    self.recorded.push(Recorded { node: node as u32, at: now, output });
+                    self.recorded.push(RecordedOutput { node: node as u32, at: now, output });
                 }
             }
-            ViaOutput::Moved(Direction::Send, message) => {
+            ViaOutput::Moved(ViDirection::Send, message) => {
                 whose(message.vi).inspect(|vi| self.fetch(*vi, message.number));
             }
             ViaOutput::Departs(message) => {
@@ -64,7 +64,7 @@ impl Cluster {
                 }
                 self.complete_sends(now, vi, calendar);
             }
-            ViaOutput::Moved(Direction::Receive, message) => {
+            ViaOutput::Moved(ViDirection::Receive, message) => {
                 whose(message.vi).inspect(|vi| self.store(*vi, message.number));
             }
             ViaOutput::Received(message) => {
@@ -80,7 +80,7 @@ impl Cluster {
                     let (of, void) = (arrival.of, arrival.void);
                     of.into_iter().for_each(|channel| self.channels[channel as usize].lose());
                     if breaks && !void {
-                        self.break_off(now, vi, Fault::ReceiveQueueEmpty, calendar);
+                        self.break_off(now, vi, ViFault::ReceiveQueueEmpty, calendar);
                     }
                 }
                 self.sweep(now, vi);

@@ -6,9 +6,9 @@
 //! call, too.
 
 use laxity_engine::Calendar;
-use laxity_model::via::Vi;
+use laxity_model::via::AdapterVi;
 use laxity_units::{Span, Time};
-use laxity_vi::provider::{Answer, Memory, Request, ViQueues};
+use laxity_vi::provider::{Answer, ControlRequest, Memory, ViQueues};
 use laxity_vi::{Attributes, Bandwidth, DEPTH, Refusal, State};
 
 use super::super::desk::{MOST_AT_ADAPTER, MOST_MADE, MOST_VIS, Order, Reply, Thing};
@@ -69,7 +69,7 @@ impl Cluster {
         &mut self,
         now: Time,
         process: u32,
-        request: Request,
+        request: ControlRequest,
         brought: Option<Thing>,
         rest: &mut Vec<Thing>,
         calendar: &mut Calendar<Event>,
@@ -79,13 +79,13 @@ impl Cluster {
             return Err(Refusal::InvalidState);
         };
         match (request, brought) {
-            (Request::CreateTag, None) => {
+            (ControlRequest::CreateTag, None) => {
                 let free = (1..=MOST_MADE as u32).find(|tag| !own.tags.contains(tag));
                 let tag = free.ok_or(Refusal::Resource)?;
                 own.tags.push(tag);
                 Ok(Answer::Made(tag))
             }
-            (Request::DestroyTag(tag), None) => {
+            (ControlRequest::DestroyTag(tag), None) => {
                 let place = own.tags.iter().position(|other| *other == tag).ok_or(Refusal::InvalidTag)?;
                 let mine = |other: &Interface| other.owner == process && other.queues.is_some();
                 let used = self.interfaces.iter().flatten().any(|other| mine(other) && other.tag == tag);
@@ -95,7 +95,7 @@ impl Cluster {
                 own.tags.swap_remove(place);
                 Ok(Answer::Done)
             }
-            (Request::Register { base, length, tag, write, read }, Some(Thing::Memory(memory))) => {
+            (ControlRequest::Register { base, length, tag, write, read }, Some(Thing::Memory(memory))) => {
                 if !own.tags.contains(&tag) || base.checked_add(length).is_none() {
                     rest.push(Thing::Memory(memory));
                     return Err(Refusal::InvalidTag);
@@ -108,12 +108,12 @@ impl Cluster {
                     }
                 }
             }
-            (Request::Deregister(handle), None) => {
+            (ControlRequest::Deregister(handle), None) => {
                 let region = own.regions.remove(handle).ok_or(Refusal::InvalidParameter)?;
                 rest.push(Thing::Memory(region.memory));
                 Ok(Answer::Done)
             }
-            (Request::CreateQueue(_), Some(Thing::Entries(entries))) => {
+            (ControlRequest::CreateQueue(_), Some(Thing::Entries(entries))) => {
                 let place = own.queues.iter().position(Option::is_none);
                 let place = match place {
                     Some(place) => place,
@@ -129,7 +129,7 @@ impl Cluster {
                 own.queues[place] = Some(entries);
                 Ok(Answer::Made(place as u32))
             }
-            (Request::DestroyQueue(queue), None) => {
+            (ControlRequest::DestroyQueue(queue), None) => {
                 let entries = own.queues.get_mut(queue as usize).and_then(Option::take);
                 rest.push(Thing::Entries(entries.ok_or(Refusal::InvalidParameter)?));
                 for interface in self.interfaces.iter_mut().flatten().filter(|other| other.owner == process) {
@@ -140,14 +140,14 @@ impl Cluster {
                 }
                 Ok(Answer::Done)
             }
-            (Request::SetMemory { handle, tag, write, read }, None) => {
+            (ControlRequest::SetMemory { handle, tag, write, read }, None) => {
                 if !own.tags.contains(&tag) {
                     return Err(Refusal::InvalidTag);
                 }
                 let set = own.regions.set(handle, (tag, write, read));
                 if set { Ok(Answer::Done) } else { Err(Refusal::InvalidParameter) }
             }
-            (Request::SetVi { vi, tag, reliability, write, read, bandwidth, playout }, None) => {
+            (ControlRequest::SetVi { vi, tag, reliability, write, read, bandwidth, playout }, None) => {
                 if !own.tags.contains(&tag) {
                     return Err(Refusal::InvalidTag);
                 }
@@ -160,28 +160,30 @@ impl Cluster {
                 set.playout = Span::from_ns(playout);
                 Ok(Answer::Done)
             }
-            (Request::CreateVi { .. }, Some(Thing::Queues(queues))) => {
+            (ControlRequest::CreateVi { .. }, Some(Thing::Queues(queues))) => {
                 self.create(now, process, request, queues).map_err(|(refusal, queues)| {
                     rest.push(Thing::Queues(queues));
                     refusal
                 })
             }
-            (Request::DestroyVi(vi), None) => self.destroy(now, process, vi, rest, calendar),
-            (Request::Connect { vi, to, from }, None) => self.connect(process, vi, to, from),
-            (Request::Peer(vi), None) => self.peer_of(process, vi),
-            (Request::Await(discriminator), None) => self.call_for(process, discriminator),
-            (Request::Accept { call, vi }, None) => self.accept(now, process, call, vi),
-            (Request::Reject(call), None) => {
+            (ControlRequest::DestroyVi(vi), None) => self.destroy(now, process, vi, rest, calendar),
+            (ControlRequest::Connect { vi, to, from }, None) => self.connect(process, vi, to, from),
+            (ControlRequest::Peer(vi), None) => self.peer_of(process, vi),
+            (ControlRequest::Await(discriminator), None) => self.call_for(process, discriminator),
+            (ControlRequest::Accept { call, vi }, None) => self.accept(now, process, call, vi),
+            (ControlRequest::Reject(call), None) => {
                 let caller = self.take_call(process, call)?.vi;
                 self.own(None, caller)?.show(State::Idle);
                 Ok(Answer::Done)
             }
-            (Request::Disconnect(vi), None) => {
+            (ControlRequest::Disconnect(vi), None) => {
                 self.own(Some(process), vi)?;
                 self.disconnect(now, vi, calendar);
                 Ok(Answer::Done)
             }
-            (Request::Renegotiate(vi, bandwidth), None) => self.renegotiate(now, process, vi, bandwidth),
+            (ControlRequest::Renegotiate(vi, bandwidth), None) => {
+                self.renegotiate(now, process, vi, bandwidth)
+            }
             (_, brought) => {
                 rest.extend(brought);
                 Err(Refusal::InvalidParameter)
@@ -210,10 +212,10 @@ impl Cluster {
         &mut self,
         now: Time,
         process: u32,
-        request: Request,
+        request: ControlRequest,
         queues: ViQueues,
     ) -> Result<Answer, (Refusal, ViQueues)> {
-        let Request::CreateVi { tag, reliability, write, read, bandwidth, queues: announced, playout } =
+        let ControlRequest::CreateVi { tag, reliability, write, read, bandwidth, queues: announced, playout } =
             request
         else {
             return Err((Refusal::InvalidParameter, queues));
@@ -242,7 +244,7 @@ impl Cluster {
         let vi = free.unwrap_or(self.interfaces.len());
         let endpoints = &mut self.endpoints[node as usize];
         let place = endpoints.iter().position(Option::is_none).map(|place| place as u32);
-        let interface = Vi { vtick: vtick(bandwidth), receives: Some(0), share: None, process };
+        let interface = AdapterVi { vtick: vtick(bandwidth), receives: Some(0), share: None, process };
         let endpoint = self.adapters[node as usize].open(now, place, interface);
         if place.is_none() {
             endpoints.push(None);

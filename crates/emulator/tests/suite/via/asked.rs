@@ -4,7 +4,7 @@
 use super::raw::Raw;
 use super::support::{Site, adapter, sparse};
 use laxity_model::via::Firmware;
-use laxity_vi::provider::{Answer, Memory, Request, Socket};
+use laxity_vi::provider::{Answer, ControlRequest, Memory, Socket};
 use laxity_vi::{Access, Nic, ViAttributes};
 
 /// Number of random requests.
@@ -69,7 +69,7 @@ fn no_request_ends_the_adapters() {
     assert!(made > 50 && refused > 50 && done > 50, "{made} made, {refused} refused, {done} done");
     // Before the adapter is opened, and of another length.
     let stranger = Socket::connect(&site.socket(0)).unwrap();
-    for request in [Request::CreateTag, Request::Deregister(1)] {
+    for request in [ControlRequest::CreateTag, ControlRequest::Deregister(1)] {
         stranger.send(&request.to_words(), files.first()).unwrap();
         let answer = stranger.receive().unwrap().unwrap();
         assert!(matches!(Answer::of(&answer.words), Some(Answer::Refused(_))) && answer.file.is_none());

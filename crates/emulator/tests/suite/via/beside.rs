@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::common::together;
 use laxity_emulator::via::{Setup, Stepped};
-use laxity_model::via::{Doorbells, Firmware, Limits, ViaConfig};
+use laxity_model::via::{Doorbells, Firmware, ViLimits, ViaConfig};
 use laxity_scenario::Scenario;
 use laxity_scenario::claim::Unread;
 use laxity_units::{Rate, Span, Time};
@@ -272,7 +272,7 @@ const MESSAGE: Span = Span::from_us(80);
 fn a_round_is_as_much_longer_as_eight_doorbells_of_a_share_take() {
     let _turn = together();
     let set_aside = |adapter: ViaConfig| ViaConfig {
-        limits: Limits { best_effort: Some(Rate::from_bytes_per_sec(10_000_000)), ..adapter.limits },
+        limits: ViLimits { best_effort: Some(Rate::from_bytes_per_sec(10_000_000)), ..adapter.limits },
         ..adapter
     };
     let qos = ViaConfig::table_1(Firmware::QualityOfService);
@@ -382,7 +382,7 @@ fn told_apart_whoever_keeps_a_bandwidth_has_what_it_is_promised() {
     let _turn = together();
     let qos = ViaConfig::table_1(Firmware::QualityOfService);
     let apart =
-        ViaConfig { limits: Limits { doorbells: Doorbells::Apart { ahead: 4 }, ..qos.limits }, ..qos };
+        ViaConfig { limits: ViLimits { doorbells: Doorbells::Apart { ahead: 4 }, ..qos.limits }, ..qos };
     let both = |vis, bandwidth, posts| Hostile { vis, bandwidth, posts };
     let others =
         |class: &str, count: usize| OTHERS.replace("CLASS", class).replace("COUNT", &count.to_string());
@@ -432,7 +432,7 @@ fn played_out_rounds_are_the_same_whatever_a_hostile_process_does() {
     let _turn = together();
     let qos = ViaConfig::table_1(Firmware::QualityOfService);
     let apart =
-        ViaConfig { limits: Limits { doorbells: Doorbells::Apart { ahead: 4 }, ..qos.limits }, ..qos };
+        ViaConfig { limits: ViLimits { doorbells: Doorbells::Apart { ahead: 4 }, ..qos.limits }, ..qos };
     let best_effort = OTHERS.replace("CLASS", "best_effort").replace("COUNT", "1");
     let alone = format!("playout = \"{} us\"\nmin_interval", PLAYOUT.as_micros());
     let promised =

@@ -9,10 +9,12 @@ use std::time::Duration;
 use super::support::zero;
 use crate::common::alone;
 use laxity_emulator::via::{Setup, serve, socket_of};
-use laxity_machine::place::Placement;
+use laxity_machine::place::ThreadPlacement;
 use laxity_model::via::Firmware;
 use laxity_units::Span;
-use laxity_vi::{Address, CompletionQueue, Descriptor, Error, Nic, Region, State, Status, Vi, ViAttributes};
+use laxity_vi::{
+    Address, CompletionQueue, Descriptor, Nic, Region, State, Status, Vi, ViAttributes, ViError,
+};
 
 const DIRECTORY: &str = "LAXITY_TEST_ADAPTERS";
 const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
@@ -64,7 +66,7 @@ impl Drop for Elsewhere {
 /// effect.
 fn play() {
     let Some(directory) = std::env::var_os(DIRECTORY) else { return };
-    let _service = serve(setup(), Path::new(&directory), Placement::default()).unwrap();
+    let _service = serve(setup(), Path::new(&directory), ThreadPlacement::default()).unwrap();
     println!("serves");
     loop {
         std::thread::park();
@@ -124,9 +126,9 @@ fn seen(directory: &Path, ends: impl FnOnce()) {
         ends();
         let flushed = Status::FLUSHED.and(Status::TRANSPORT_ERROR);
         assert!(waiting.join().unwrap().status.has(flushed.and(Status::RECEIVE)));
-        assert!(matches!(called.join().unwrap(), Err(Error::Lost)));
-        assert!(matches!(calls.join().unwrap(), Err(Error::Lost)));
-        assert!(matches!(announced.join().unwrap(), Err(Error::Lost)));
+        assert!(matches!(called.join().unwrap(), Err(ViError::Lost)));
+        assert!(matches!(calls.join().unwrap(), Err(ViError::Lost)));
+        assert!(matches!(announced.join().unwrap(), Err(ViError::Lost)));
         assert!(receiver.wait_receive(None).unwrap().status.has(Status::FLUSHED));
     });
     // The rest is flushed, too, without waiting, and so are later descriptors.
@@ -137,7 +139,7 @@ fn seen(directory: &Path, ends: impl FnOnce()) {
     assert!(here.vi.poll_receive().is_none());
     here.vi.post_send(&Descriptor::send(&[])).unwrap();
     assert!(here.vi.wait_send(None).unwrap().status.has(Status::FLUSHED));
-    assert!(matches!(here.nic.create_tag(), Err(Error::Lost)));
+    assert!(matches!(here.nic.create_tag(), Err(ViError::Lost)));
 }
 
 #[test]
@@ -149,10 +151,10 @@ fn who_waits_is_woken_when_the_adapters_process_is_killed() {
     seen(&directory, || elsewhere.kill());
     // The files of its sockets still exist, and block no run.
     assert!(socket_of(&directory, 0).exists());
-    let service = serve(setup(), &directory, Placement::default()).unwrap();
+    let service = serve(setup(), &directory, ThreadPlacement::default()).unwrap();
     assert!(Nic::open(socket_of(&directory, 0)).is_ok());
     // The directory is in use by another run's adapters.
-    assert!(serve(setup(), &directory, Placement::default()).is_err());
+    assert!(serve(setup(), &directory, ThreadPlacement::default()).is_err());
     assert!(Nic::open(socket_of(&directory, 1)).is_ok());
     service.stop().unwrap();
 }
@@ -162,7 +164,7 @@ fn who_waits_is_woken_when_the_adapters_are_closed() {
     let _turn = alone();
     let directory = std::env::temp_dir().join(format!("laxity-vi-closed-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
-    let service = serve(setup(), &directory, Placement::default()).unwrap();
+    let service = serve(setup(), &directory, ThreadPlacement::default()).unwrap();
     seen(&directory, || drop(service.stop().unwrap()));
     std::fs::remove_dir_all(&directory).unwrap();
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::raw::{BELLS, QUEUES, Raw, write_send};
 use super::support::{Role, Site, adapter, zero};
 use laxity_model::via::Firmware;
-use laxity_vi::provider::{Answer, Memory, Request};
+use laxity_vi::provider::{Answer, ControlRequest, Memory};
 use laxity_vi::{Address, Bandwidth, Descriptor, Nic, Reliability, Status, Vi, ViAttributes};
 
 const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
@@ -196,9 +196,9 @@ fn rage(socket: &std::path::Path, seed: u64) -> ! {
     let mut began = false;
     loop {
         let mut raw = Raw::open(socket);
-        let (tag, _) = raw.make(Request::CreateTag);
+        let (tag, _) = raw.make(ControlRequest::CreateTag);
         let (memory, file) = Memory::create("rage", 1 << 16).unwrap();
-        let register = Request::Register { base: 0, length: 1 << 16, tag, write: true, read: true };
+        let register = ControlRequest::Register { base: 0, length: 1 << 16, tag, write: true, read: true };
         let (Answer::Made(handle), _) = raw.ask(register, Some(&file)) else {
             panic!("it is asked for rightly")
         };
@@ -210,9 +210,9 @@ fn rage(socket: &std::path::Path, seed: u64) -> ! {
         // Two of them are connected to each other, so that some messages have a destination.
         let host = (socket.ends_with("1")).into();
         let discriminator = seed << 32;
-        raw.ask(Request::Connect { vi: vis[0].0, to: Address { host, discriminator }, from: 0 }, None);
-        if let (Answer::Called { call, .. }, _) = raw.ask(Request::Await(discriminator), None) {
-            raw.ask(Request::Accept { call, vi: vis[1].0 }, None);
+        raw.ask(ControlRequest::Connect { vi: vis[0].0, to: Address { host, discriminator }, from: 0 }, None);
+        if let (Answer::Called { call, .. }, _) = raw.ask(ControlRequest::Await(discriminator), None) {
+            raw.ask(ControlRequest::Accept { call, vi: vis[1].0 }, None);
         }
         if !std::mem::replace(&mut began, true) {
             println!("rages");

@@ -12,10 +12,10 @@ use laxity_emulator::log::Log;
 use laxity_emulator::via::replay;
 use laxity_model::via::{Engine, Engines, Firmware, ViaConfig};
 use laxity_units::Span;
-use laxity_vi::provider::{Memory, Request};
+use laxity_vi::provider::{ControlRequest, Memory};
 use laxity_vi::{
-    Access, Address, Bandwidth, Descriptor, Fault, Nic, Refusal, Region, Reliability, Segment, State, Status,
-    Tag, Vi, ViAttributes,
+    Access, Address, Bandwidth, Descriptor, Nic, Refusal, Region, RegionTag, Reliability, Segment, State,
+    Status, Vi, ViAttributes, ViFault,
 };
 
 const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
@@ -23,7 +23,7 @@ const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
 /// Program at an adapter, with one virtual interface.
 struct Program {
     nic: Nic,
-    tag: Tag,
+    tag: RegionTag,
     memory: Region,
     vi: Vi,
 }
@@ -149,7 +149,7 @@ fn a_message_without_a_descriptor_is_lost_or_breaks_what_is_reliable() {
         std::thread::yield_now();
     }
     let faults = (here.vi.fault(), there.vi.fault());
-    assert_eq!(faults, (Some(Fault::ConnectionLost), Some(Fault::ReceiveQueueEmpty)));
+    assert_eq!(faults, (Some(ViFault::ConnectionLost), Some(ViFault::ReceiveQueueEmpty)));
     assert_eq!(site.end().tally.lost, 4);
 }
 
@@ -237,16 +237,16 @@ fn descriptors_and_doorbells_that_lie_complete_in_error_or_break_their_own() {
         site("via::protection::descriptors_and_doorbells_that_lie_complete_in_error_or_break_their_own");
     let (mut here, mut there) = pair(&site, Reliability::Unreliable);
     let mut raw = Raw::open(&site.socket(0));
-    let (tag, _) = raw.make(Request::CreateTag);
+    let (tag, _) = raw.make(ControlRequest::CreateTag);
     let (vi, queues) = raw.try_vi(tag, Reliability::Unreliable).unwrap();
     let (_own, file) = Memory::create("raw", 4096).unwrap();
-    let register = |tag, length| Request::Register { base: 0, length, tag, write: false, read: false };
+    let register = |tag, length| ControlRequest::Register { base: 0, length, tag, write: false, read: false };
     let handle = match raw.ask(register(tag, 4096), Some(&file)) {
         (laxity_vi::provider::Answer::Made(handle), _) => handle,
         (answer, _) => panic!("{answer:?}"),
     };
     let connected = Program::new(&site.socket(1), Reliability::Unreliable);
-    raw.ask(Request::Connect { vi, to: Address { host: 1, discriminator: 8 }, from: 0 }, None);
+    raw.ask(ControlRequest::Connect { vi, to: Address { host: 1, discriminator: 8 }, from: 0 }, None);
     let arrived = connected.nic.wait_connection(8, PATIENCE).unwrap();
     connected.nic.accept(arrived, &connected.vi).unwrap();
     let lies = [
@@ -273,11 +273,11 @@ fn descriptors_and_doorbells_that_lie_complete_in_error_or_break_their_own() {
     raw.ring(7 << 48 | u64::from(vi));
     // More descriptors than the queue holds break this virtual interface only.
     raw.ring(u64::from(vi) | 257 << 32);
-    let broken = State::Error as u32 | (Fault::Overrun as u32) << 8;
+    let broken = State::Error as u32 | (ViFault::Overrun as u32) << 8;
     while queues.word32(0).load(Ordering::Acquire) != broken {
         std::thread::yield_now();
     }
-    while connected.vi.fault() != Some(Fault::ConnectionLost) {
+    while connected.vi.fault() != Some(ViFault::ConnectionLost) {
         std::thread::yield_now();
     }
     there.receive(0..4);
@@ -285,7 +285,7 @@ fn descriptors_and_doorbells_that_lie_complete_in_error_or_break_their_own() {
     assert!(here.send(&segment).is_done() && there.vi.wait_receive(PATIENCE).unwrap().status.is_done());
     // An invalid count of doorbells loses them, and the next is read again.
     raw.bells.word32(0).store(0x8000_0000, Ordering::Release);
-    raw.ask(Request::CreateTag, None);
+    raw.ask(ControlRequest::CreateTag, None);
     drop((raw, connected));
     let violations = site.end().violations;
     assert_eq!((violations.foreign_doorbells, violations.overruns, violations.garbled_doorbells), (6, 1, 2));
@@ -298,9 +298,10 @@ fn what_is_asked_for_wrongly_is_refused() {
         adapter(Firmware::QualityOfService),
     );
     let raw = Raw::open(&site.socket(0));
-    let (tag, _) = raw.make(Request::CreateTag);
+    let (tag, _) = raw.make(ControlRequest::CreateTag);
     let (_memory, file) = Memory::create("raw", 4096).unwrap();
-    let register = |tag, base, length| Request::Register { base, length, tag, write: true, read: true };
+    let register =
+        |tag, base, length| ControlRequest::Register { base, length, tag, write: true, read: true };
     // Temporary file, which could shrink under the adapter and is writable by others.
     let path = std::env::temp_dir().join(format!("laxity-vi-unsealed-{}", std::process::id()));
     let unsealed = std::fs::File::create_new(&path).unwrap();
@@ -312,11 +313,15 @@ fn what_is_asked_for_wrongly_is_refused() {
     assert_eq!(raw.refused(register(tag, u64::MAX - 9, 4096), Some(&file)), Refusal::InvalidTag);
     assert_eq!(raw.refused(register(tag + 1, 0, 4096), Some(&file)), Refusal::InvalidTag);
     assert_eq!(raw.refused(register(tag, 0, 4096), None), Refusal::InvalidParameter);
-    assert_eq!(raw.refused(Request::CreateTag, Some(&file)), Refusal::InvalidParameter);
-    assert_eq!(raw.refused(Request::Open, None), Refusal::InvalidParameter, "it has opened it already");
-    assert_eq!(raw.refused(Request::DestroyVi(0), None), Refusal::InvalidParameter);
-    assert_eq!(raw.refused(Request::CreateQueue(0), None), Refusal::InvalidParameter);
-    let create = |tag, bandwidth, queues| Request::CreateVi {
+    assert_eq!(raw.refused(ControlRequest::CreateTag, Some(&file)), Refusal::InvalidParameter);
+    assert_eq!(
+        raw.refused(ControlRequest::Open, None),
+        Refusal::InvalidParameter,
+        "it has opened it already"
+    );
+    assert_eq!(raw.refused(ControlRequest::DestroyVi(0), None), Refusal::InvalidParameter);
+    assert_eq!(raw.refused(ControlRequest::CreateQueue(0), None), Refusal::InvalidParameter);
+    let create = |tag, bandwidth, queues| ControlRequest::CreateVi {
         tag,
         reliability: Reliability::Unreliable,
         write: false,
@@ -335,16 +340,19 @@ fn what_is_asked_for_wrongly_is_refused() {
         Refusal::InvalidQos,
         "what is left is 49"
     );
-    assert_eq!(raw.refused(Request::Renegotiate(vi, rate(110_000_000)), None), Refusal::InvalidQos);
-    raw.ask(Request::Renegotiate(vi, rate(10_000_000)), None);
+    assert_eq!(raw.refused(ControlRequest::Renegotiate(vi, rate(110_000_000)), None), Refusal::InvalidQos);
+    raw.ask(ControlRequest::Renegotiate(vi, rate(10_000_000)), None);
     raw.make(create(tag, rate(50_000_000), [None; 2]));
-    let nowhere = Request::Connect { vi, to: Address { host: 2, discriminator: 0 }, from: 0 };
+    let nowhere = ControlRequest::Connect { vi, to: Address { host: 2, discriminator: 0 }, from: 0 };
     assert_eq!(raw.refused(nowhere, None), Refusal::NotReachable);
-    assert_eq!(raw.refused(Request::Accept { call: 1, vi }, None), Refusal::NoMatch);
-    assert_eq!(raw.refused(Request::DestroyTag(tag), None), Refusal::Resource, "it is in use");
+    assert_eq!(raw.refused(ControlRequest::Accept { call: 1, vi }, None), Refusal::NoMatch);
+    assert_eq!(raw.refused(ControlRequest::DestroyTag(tag), None), Refusal::Resource, "it is in use");
     let other = Raw::open(&site.socket(0));
-    for theirs in [Request::DestroyVi(vi), Request::Disconnect(vi), Request::Renegotiate(vi, Bandwidth::None)]
-    {
+    for theirs in [
+        ControlRequest::DestroyVi(vi),
+        ControlRequest::Disconnect(vi),
+        ControlRequest::Renegotiate(vi, Bandwidth::None),
+    ] {
         assert_eq!(other.refused(theirs, None), Refusal::InvalidParameter, "it is another process's");
     }
     for _ in 2..64 {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use std::sync::atomic::Ordering;
 
-use laxity_vi::provider::{Answer, Memory, Request, Socket};
+use laxity_vi::provider::{Answer, ControlRequest, Memory, Socket};
 use laxity_vi::{Bandwidth, Refusal, Reliability};
 
 /// Bytes of the doorbells, and of the queues of a virtual interface.
@@ -26,13 +26,13 @@ pub(crate) struct Raw {
 impl Raw {
     pub(crate) fn open(path: &Path) -> Self {
         let socket = Socket::connect(path).unwrap();
-        let (answer, file) = ask(&socket, Request::Open, None);
+        let (answer, file) = ask(&socket, ControlRequest::Open, None);
         assert!(matches!(answer, Answer::Opened(_)), "{answer:?}");
         let bells = Memory::map(&file.unwrap(), BELLS).unwrap();
         Self { socket, bells, rung: 0 }
     }
 
-    pub(crate) fn ask(&self, request: Request, file: Option<&OwnedFd>) -> (Answer, Option<OwnedFd>) {
+    pub(crate) fn ask(&self, request: ControlRequest, file: Option<&OwnedFd>) -> (Answer, Option<OwnedFd>) {
         ask(&self.socket, request, file)
     }
 
@@ -42,14 +42,14 @@ impl Raw {
         Answer::of(&self.socket.receive().ok()??.words)
     }
 
-    pub(crate) fn make(&self, request: Request) -> (u32, Option<OwnedFd>) {
+    pub(crate) fn make(&self, request: ControlRequest) -> (u32, Option<OwnedFd>) {
         match self.ask(request, None) {
             (Answer::Made(number), file) => (number, file),
             (answer, _) => panic!("{request:?}: {answer:?}"),
         }
     }
 
-    pub(crate) fn refused(&self, request: Request, file: Option<&OwnedFd>) -> Refusal {
+    pub(crate) fn refused(&self, request: ControlRequest, file: Option<&OwnedFd>) -> Refusal {
         match self.ask(request, file) {
             (Answer::Refused(refusal), None) => refusal,
             (answer, _) => panic!("{request:?}: {answer:?}"),
@@ -60,7 +60,8 @@ impl Raw {
     pub(crate) fn try_vi(&self, tag: u32, reliability: Reliability) -> Option<(u32, Memory)> {
         let bandwidth = Bandwidth::None;
         let (write, read, queues, playout) = (true, true, [None; 2], 0);
-        match self.ask(Request::CreateVi { tag, reliability, write, read, bandwidth, queues, playout }, None)
+        match self
+            .ask(ControlRequest::CreateVi { tag, reliability, write, read, bandwidth, queues, playout }, None)
         {
             (Answer::Made(vi), Some(file)) => Some((vi, Memory::map(&file, QUEUES).unwrap())),
             (Answer::Refused(Refusal::Resource), None) => None,
@@ -76,7 +77,7 @@ impl Raw {
     }
 }
 
-fn ask(socket: &Socket, request: Request, file: Option<&OwnedFd>) -> (Answer, Option<OwnedFd>) {
+fn ask(socket: &Socket, request: ControlRequest, file: Option<&OwnedFd>) -> (Answer, Option<OwnedFd>) {
     socket.send(&request.to_words(), file).unwrap();
     let datagram = socket.receive().unwrap().expect("the provider answers");
     (Answer::of(&datagram.words).expect("it is an answer"), datagram.file)

@@ -26,7 +26,7 @@ mod ping {
 use std::time::{Duration, Instant};
 
 use super::support::{Role, Site, adapter};
-use laxity_model::via::{Firmware, Limits, ViaConfig};
+use laxity_model::via::{Firmware, ViLimits, ViaConfig};
 use laxity_units::Rate;
 
 const PAGE: &str = include_str!("../../../../../docs/vi.md");
@@ -73,7 +73,7 @@ fn the_program_keeps_its_bandwidth_beside_a_flood() {
     // With a rate for best effort, best-effort traffic waits outside of the doorbell queue.
     let ([film, flood], _) = beside_a_flood(adapter(Firmware::Parallel), test);
     assert!(2 * film < 3 * flood, "{film} beside {flood}");
-    let own = Limits { best_effort: Some(Rate::from_bytes_per_sec(20_000_000)), ..Limits::NONE };
+    let own = ViLimits { best_effort: Some(Rate::from_bytes_per_sec(20_000_000)), ..ViLimits::NONE };
     let config = ViaConfig { limits: own, ..adapter(Firmware::QualityOfService) };
     let ([film, flood], took) = beside_a_flood(config, test);
     // Both run dry together where their program lacks CPU time, and the flood has the idle engine.

@@ -13,9 +13,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::RwLockWriteGuard;
 
 use crate::common::{Written, alone};
-use laxity_emulator::log::{End, Header, Log, Recorded, Recorder};
-use laxity_emulator::via::{Beside, Served, Service, Setup, log, replay, serve_beside, socket_of};
-use laxity_machine::place::Placement;
+use laxity_emulator::log::{End, Log, LogHeader, RecordedFiles, Recorder};
+use laxity_emulator::via::{Beside, Served, Setup, ViService, log, replay, serve_beside, socket_of};
+use laxity_machine::place::ThreadPlacement;
 use laxity_model::via::{Engines, Firmware, FirmwareCosts, ViaConfig};
 use laxity_scenario::Scenario;
 use laxity_units::Span;
@@ -69,12 +69,12 @@ fn scenario() -> Scenario {
     Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-fn header() -> Header {
+fn header() -> LogHeader {
     let scenario = scenario();
     let length = RunLength::Time { total: Span::from_secs(1), warmup: Span::ZERO, cooldown: Span::ZERO };
     let files: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::new();
     let point = scenario.points().next().unwrap();
-    Header::new(&scenario, &point, length, Path::new("test.toml"), &Recorded::of(&files))
+    LogHeader::new(&scenario, &point, length, Path::new("test.toml"), &RecordedFiles::of(&files))
 }
 
 pub(crate) fn results(served: &Served) -> Run {
@@ -89,7 +89,7 @@ pub(crate) struct Site {
     setup: Setup,
     file: Written,
     recorder: Option<Recorder>,
-    service: Option<Service>,
+    service: Option<ViService>,
     _alone: RwLockWriteGuard<'static, ()>,
 }
 
@@ -110,7 +110,7 @@ impl Site {
         let file = Written::default();
         let (logging, recorder) = log(file.clone(), &header()).unwrap();
         let beside = Beside { log: Some(logging), channels: Observed::all(&scenario().first()) };
-        let service = Some(serve_beside(setup, &directory, Placement::default(), beside).unwrap());
+        let service = Some(serve_beside(setup, &directory, ThreadPlacement::default(), beside).unwrap());
         Self { test, directory, setup, file, recorder: Some(recorder), service, _alone: alone }
     }
 

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use super::raw::Raw;
 use super::support::{Site, sparse, zero};
 use laxity_model::via::Firmware;
-use laxity_vi::provider::{Answer, Memory, Request, Socket};
+use laxity_vi::provider::{Answer, ControlRequest, Memory, Socket};
 use laxity_vi::{Access, Nic, Reliability, ViAttributes};
 
 /// A user other than this process's.
@@ -64,7 +64,7 @@ fn silent_connections_lock_out_no_other_user_and_are_ended() {
     let raw = Raw::open(&socket);
     std::thread::sleep(Duration::from_millis(1500));
     assert!(silent.iter().all(Socket::has_hung_up));
-    raw.make(Request::CreateTag);
+    raw.make(ControlRequest::CreateTag);
     site.end();
 }
 
@@ -78,9 +78,9 @@ fn what_one_user_takes_leaves_room_for_another() {
     let long = sparse(256 << 20);
     for _ in 0..12 {
         let raw = Raw::open(&socket);
-        let (tag, _) = raw.make(Request::CreateTag);
+        let (tag, _) = raw.make(ControlRequest::CreateTag);
         interfaces.extend((0..70).map_while(|_| raw.try_vi(tag, Reliability::Unreliable)));
-        let register = |length| Request::Register { base: 0, length, tag, write: false, read: false };
+        let register = |length| ControlRequest::Register { base: 0, length, tag, write: false, read: false };
         if let (Answer::Made(_), _) = raw.ask(register(256 << 20), Some(&long)) {
             registered += 256 << 20;
         }

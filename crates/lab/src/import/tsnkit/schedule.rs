@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use laxity_units::Span;
 
 use super::super::network::{AT_ONCE, Kind, Net, Source};
-use super::super::{Fault, Input, units};
+use super::super::{ImportError, ImportInput, units};
 use super::{Flow, Line, Pair, Places, Table, has, latency, nanoseconds, pair};
 
 /// Added to each window.
@@ -42,7 +42,7 @@ pub(super) struct Schedule {
 
 impl Schedule {
     /// The schedule among `inputs`; `None` without gates.
-    pub(super) fn read(inputs: &[Input]) -> Result<Option<Schedule>, Fault> {
+    pub(super) fn read(inputs: &[ImportInput]) -> Result<Option<Schedule>, ImportError> {
         let mut schedule = Schedule {
             file: String::new(),
             gates: BTreeMap::new(),
@@ -70,7 +70,7 @@ impl Schedule {
         Ok((!schedule.gates.is_empty()).then_some(schedule))
     }
 
-    fn read_gates(&mut self, table: &Table<'_>) -> Result<(), Fault> {
+    fn read_gates(&mut self, table: &Table<'_>) -> Result<(), ImportError> {
         let [link, queue, start, end, cycle] =
             ["link", "queue", "start", "end", "cycle"].map(|name| table.column(&[name]));
         let (link, queue, start, end, cycle) = (link?, queue?, start?, end?, cycle?);
@@ -93,7 +93,7 @@ impl Schedule {
         Ok(())
     }
 
-    fn read_queues(&mut self, table: &Table<'_>) -> Result<(), Fault> {
+    fn read_queues(&mut self, table: &Table<'_>) -> Result<(), ImportError> {
         let (stream, link, queue) =
             (table.column(&["stream", "id"])?, table.column(&["link"])?, table.column(&["queue"])?);
         for row in table.rows() {
@@ -108,7 +108,7 @@ impl Schedule {
         Ok(())
     }
 
-    fn read_offsets(&mut self, table: &Table<'_>) -> Result<(), Fault> {
+    fn read_offsets(&mut self, table: &Table<'_>) -> Result<(), ImportError> {
         let (stream, offset) = (table.column(&["stream", "id"])?, table.column(&["offset"])?);
         let frame = table.find(&["frame", "ins"]);
         for row in table.rows() {
@@ -119,7 +119,7 @@ impl Schedule {
         Ok(())
     }
 
-    fn read_routes(&mut self, table: &Table<'_>) -> Result<(), Fault> {
+    fn read_routes(&mut self, table: &Table<'_>) -> Result<(), ImportError> {
         let (stream, link) = (table.column(&["stream", "id"])?, table.column(&["link"])?);
         for row in table.rows() {
             let link = row.get(link, pair)?;
@@ -155,7 +155,7 @@ impl Schedule {
     }
 
     /// The level of each flow.
-    fn levels(&self, places: &Places, flows: &[Flow<'_>]) -> Result<Vec<u8>, Fault> {
+    fn levels(&self, places: &Places, flows: &[Flow<'_>]) -> Result<Vec<u8>, ImportError> {
         let queues = flows.iter().map(|flow| {
             Self::ports(places, flow).map(|link| self.queue(flow, link)).collect::<BTreeSet<u64>>()
         });
@@ -170,7 +170,7 @@ impl Schedule {
             let what = format!(
                 "streams change their queues along their routes, which is imported for {LEVELS} streams at most"
             );
-            return Err(Fault::new(&self.file, 1, what));
+            return Err(ImportError::new(&self.file, 1, what));
         }
         Ok((0..flows.len() as u8).collect())
     }
@@ -182,7 +182,7 @@ impl Schedule {
         places: &Places,
         lines: &BTreeMap<Pair, Line>,
         flows: &[Flow<'_>],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ImportError> {
         net.note("Gates of tsnkit are of one port, so each port is a switch of its own, and windows are 1 ns longer.");
         let levels = self.levels(places, flows)?;
         self.check_copies(net, places, flows)?;
@@ -204,7 +204,7 @@ impl Schedule {
                         "the route of stream {} has a link ({}, {}) that the network lacks",
                         flow.stream.id, link.0, link.1
                     );
-                    return Err(Fault::new(&self.file, 1, what));
+                    return Err(ImportError::new(&self.file, 1, what));
                 };
                 if places.is_host(pair[0]) {
                     let from = match flow.copy {
@@ -238,7 +238,7 @@ impl Schedule {
 
     /// A stream to several receivers is a channel for each, and a window has room for one frame: the
     /// channels have hosts of their own, and must not share a port.
-    fn check_copies(&self, net: &mut Net, places: &Places, flows: &[Flow<'_>]) -> Result<(), Fault> {
+    fn check_copies(&self, net: &mut Net, places: &Places, flows: &[Flow<'_>]) -> Result<(), ImportError> {
         for (at, flow) in flows.iter().enumerate().filter(|(_, flow)| flow.copy > 0) {
             net.note("A stream to several receivers has a sending host for each of them.");
             let others = flows[..at].iter().filter(|other| other.stream.id == flow.stream.id);
@@ -250,14 +250,14 @@ impl Schedule {
                     "frames of stream {} to two receivers share the link ({a}, {b}); a scenario has no multicast, and a window has room for one frame",
                     flow.stream.id
                 );
-                return Err(Fault::new(&self.file, 1, what));
+                return Err(ImportError::new(&self.file, 1, what));
             }
         }
         Ok(())
     }
 
     /// When a stream sends, and how long it takes for all of its offsets.
-    fn source(&self, flow: &Flow<'_>) -> Result<(Source, Span), Fault> {
+    fn source(&self, flow: &Flow<'_>) -> Result<(Source, Span), ImportError> {
         let (period, none) = (flow.stream.period, BTreeMap::new());
         let offsets = self.offsets.get(&flow.stream.id).unwrap_or(&none);
         let first = offsets.values().next().copied().unwrap_or(Span::ZERO);
@@ -266,7 +266,7 @@ impl Schedule {
         }
         let count = offsets.len() as u64;
         if count > MOST {
-            return Err(Fault::new(
+            return Err(ImportError::new(
                 &self.file,
                 1,
                 format!("stream {} has {count} offsets; at most {MOST} are imported", flow.stream.id),

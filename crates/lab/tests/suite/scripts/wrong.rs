@@ -1,7 +1,7 @@
 //! A newcomer's wrong file never ends green: whatever is wrong with it, reading it says so, or the
 //! verdict does.
 
-use laxity_lab::campaign::{self, Options};
+use laxity_lab::campaign::{self, RunOptions};
 use laxity_world::results::Standing;
 
 use super::read;
@@ -46,7 +46,7 @@ shows = '"worst " + ms(runs[0].channel("camera").worst) + " of " + ms(runs[0].ch
 
 fn ends_green(text: &str) -> bool {
     let Ok(scenario) = read(text) else { return false };
-    let outcome = campaign::run(&scenario, &Options::default(), &mut |_| ()).expect("what is valid runs");
+    let outcome = campaign::run(&scenario, &RunOptions::default(), &mut |_| ()).expect("what is valid runs");
     outcome.standing() == Standing::Holds
 }
 

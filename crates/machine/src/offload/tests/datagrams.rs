@@ -225,7 +225,7 @@ proptest! {
         prop_assume!(payload < 65_000);
         let (bulk, left) = frame(Sent { v6, payload, identification: from, ..PLAIN }, 0);
         let offload = Offload { kind: 5, headers: left.sum_from + 8, payload: each, ..left };
-        let mut cut = Cut::new(0);
+        let mut cut = CutBulk::new(0);
         cut.room()[..bulk.len()].copy_from_slice(&bulk);
         for (at, says) in [(14, 0x50), (if v6 { 12 } else { 23 }, 6)] {
             let said = std::mem::replace(&mut cut.room()[at], says);

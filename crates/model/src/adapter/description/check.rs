@@ -5,8 +5,8 @@ use laxity_qos::virtual_clock::Vtick;
 use laxity_units::Time;
 
 use super::{
-    Answers, Buffers, Description, Late, Overload, Own, Phase, Pool, Queue, ResponseQueue, Stage, Takes,
-    Tells,
+    AdapterBuffers, Answers, BufferPool, Description, LatePolicy, Overload, Own, Phase, Queue, ResponseQueue,
+    Stage, Takes, Tells,
 };
 
 /// Why a description is invalid.
@@ -97,11 +97,11 @@ impl Description {
         if let Some(resource) = self.resources.iter().find(|resource| resource.servers == 0) {
             return Err(Flaw::NoRoom(resource.name.clone()));
         }
-        let roomless = |buffers: &Buffers| {
+        let roomless = |buffers: &AdapterBuffers| {
             // A channel without a contract has a part of the shared buffers only.
-            let none = Pool::Reserved { own: Own::Contract, shared: 0 };
-            let of_nobody = Pool::Reserved { own: Own::Each(0), shared: 0 };
-            let pools = [Pool::Shared(0), Pool::PerChannel(0), none, of_nobody];
+            let none = BufferPool::Reserved { own: Own::Contract, shared: 0 };
+            let of_nobody = BufferPool::Reserved { own: Own::Each(0), shared: 0 };
+            let pools = [BufferPool::Shared(0), BufferPool::PerChannel(0), none, of_nobody];
             pools.contains(&buffers.pool)
         };
         if roomless(&self.transmit_buffers) || roomless(&self.receive_buffers) {
@@ -127,7 +127,9 @@ impl Description {
         {
             return Err(Flaw::Receive(first.name.clone()));
         }
-        if self.receive_buffers.overload == Overload::Block && self.receive_buffers.pool != Pool::Unlimited {
+        if self.receive_buffers.overload == Overload::Block
+            && self.receive_buffers.pool != BufferPool::Unlimited
+        {
             return Err(Flaw::Receive("buffers".into()));
         }
         Ok(())
@@ -137,12 +139,9 @@ impl Description {
     fn check_choices(&self) -> Result<(), Flaw> {
         let sent = self.transmit.iter().position(|stage| stage.phases.iter().any(|phase| phase.medium));
         let behind = |n: usize| sent.is_some_and(|sent| n > sent);
-        if let Some((_, stage)) = self
-            .transmit
-            .iter()
-            .enumerate()
-            .find(|(n, stage)| behind(*n) && stage.queues.iter().any(|queue| queue.late == Late::Drop))
-        {
+        let drops = |stage: &Stage| stage.queues.iter().any(|queue| queue.late == LatePolicy::Drop);
+        let mut stages = self.transmit.iter().enumerate();
+        if let Some((_, stage)) = stages.find(|(n, stage)| behind(*n) && drops(stage)) {
             return Err(Flaw::Late(stage.name.clone()));
         }
         for (stages, buffers) in
@@ -165,11 +164,11 @@ impl Description {
                 if stage.phases.iter().any(|phase| phase.yields && whole(phase) || batched(phase)) {
                     return Err(Flaw::Yields(stage.name.clone()));
                 }
-                if buffers.pool == Pool::Unlimited && stage.phases.iter().any(|phase| phase.releases) {
+                if buffers.pool == BufferPool::Unlimited && stage.phases.iter().any(|phase| phase.releases) {
                     return Err(Flaw::Releases(stage.name.clone()));
                 }
             }
-            let reserved = matches!(buffers.pool, Pool::Reserved { .. });
+            let reserved = matches!(buffers.pool, BufferPool::Reserved { .. });
             if reserved && buffers.overload == Overload::Priority || buffers.overload == Overload::Importance
             {
                 return Err(Flaw::GivesWay);
@@ -223,7 +222,8 @@ mod tests {
 
     use super::*;
     use crate::adapter::{
-        CommandQueue, Delay, Interface, Moderation, Notification, Phase, Queue, Resource, Selection, Takes,
+        CommandQueue, Delay, HostSide, Moderation, Notification, Phase, Queue, QueueSelection, Resource,
+        Takes,
     };
 
     fn stage(name: &str) -> Stage {
@@ -233,9 +233,9 @@ mod tests {
 
     fn good() -> Description {
         Description {
-            interface: Interface {
+            interface: HostSide {
                 queues: vec![CommandQueue::default()],
-                selection: Selection::Priority,
+                selection: QueueSelection::Priority,
                 doorbell: Span::ZERO,
                 poll: None,
                 notification: Notification::Interrupt,
@@ -251,8 +251,8 @@ mod tests {
             }],
             transmit: vec![stage("tx"), stage("link")],
             receive: vec![stage("rx"), stage("up")],
-            transmit_buffers: Buffers::default(),
-            receive_buffers: Buffers::default(),
+            transmit_buffers: AdapterBuffers::default(),
+            receive_buffers: AdapterBuffers::default(),
             transmit_policing: None,
             receive_policing: None,
             link: LinkCosts::default(),
@@ -353,12 +353,12 @@ mod tests {
             after(|d| d.interface.queues[0].slots = Some(0)),
             Err(Flaw::NoRoom("a command queue".into()))
         );
-        let pool = |pool| Buffers { pool, overload: Overload::Drop };
-        for pool in [pool(Pool::Shared(0)), pool(Pool::PerChannel(0))] {
+        let pool = |pool| AdapterBuffers { pool, overload: Overload::Drop };
+        for pool in [pool(BufferPool::Shared(0)), pool(BufferPool::PerChannel(0))] {
             assert_eq!(after(|d| d.transmit_buffers = pool), Err(Flaw::NoRoom("buffers".into())));
             assert_eq!(after(|d| d.receive_buffers = pool), Err(Flaw::NoRoom("buffers".into())));
         }
-        assert_eq!(after(|d| d.transmit_buffers = pool(Pool::Shared(1))), Ok(()));
+        assert_eq!(after(|d| d.transmit_buffers = pool(BufferPool::Shared(1))), Ok(()));
     }
 
     #[test]
@@ -390,7 +390,7 @@ mod tests {
         assert_eq!(after(|d| slots(d, 0, Overload::Block)), Err(Flaw::Receive("rx".into())));
         assert_eq!(after(|d| slots(d, 0, Overload::Drop)), Ok(()));
         assert_eq!(after(|d| slots(d, 1, Overload::Block)), Ok(()));
-        let shared = |overload| Buffers { pool: Pool::Shared(3), overload };
+        let shared = |overload| AdapterBuffers { pool: BufferPool::Shared(3), overload };
         assert_eq!(
             after(|d| d.receive_buffers = shared(Overload::Block)),
             Err(Flaw::Receive("buffers".into()))
@@ -448,10 +448,10 @@ mod tests {
         assert_eq!(together, Err(Flaw::Ahead("rx".into())));
         let late = |d: &mut Description, n: usize| {
             d.transmit[0].phases[0].medium = true;
-            d.transmit[n].queues[0].late = Late::Drop;
+            d.transmit[n].queues[0].late = LatePolicy::Drop;
         };
         assert_eq!((after(|d| late(d, 0)), after(|d| late(d, 1))), (Ok(()), Err(Flaw::Late("link".into()))));
-        assert_eq!(after(|d| d.receive[1].queues[0].late = Late::Drop), Ok(()));
+        assert_eq!(after(|d| d.receive[1].queues[0].late = LatePolicy::Drop), Ok(()));
         let important = |order| {
             after(|d| {
                 let queue = &mut d.receive[0].queues[0];
@@ -460,21 +460,21 @@ mod tests {
         };
         assert_eq!(important(Order::Edf), Ok(()));
         assert_eq!(important(Order::WeightedFair), Err(Flaw::Importance("rx".into())));
-        let pool = |pool, overload| after(|d| d.receive_buffers = Buffers { pool, overload });
-        let reserved = |own, shared| Pool::Reserved { own, shared };
+        let pool = |pool, overload| after(|d| d.receive_buffers = AdapterBuffers { pool, overload });
+        let reserved = |own, shared| BufferPool::Reserved { own, shared };
         assert_eq!(pool(reserved(Own::Each(1), 0), Overload::Drop), Ok(()));
         assert_eq!(pool(reserved(Own::Contract, 1), Overload::Drop), Ok(()));
         assert_eq!(pool(reserved(Own::Contract, 0), Overload::Drop), Err(Flaw::NoRoom("buffers".into())));
         assert_eq!(pool(reserved(Own::Each(1), 2), Overload::Priority), Err(Flaw::GivesWay));
-        assert_eq!(pool(Pool::Shared(3), Overload::Importance), Err(Flaw::GivesWay));
+        assert_eq!(pool(BufferPool::Shared(3), Overload::Importance), Err(Flaw::GivesWay));
         let releases = |pool| {
             after(|d| {
                 d.transmit_buffers.pool = pool;
                 d.transmit[1].phases[0].releases = true;
             })
         };
-        assert_eq!(releases(Pool::Shared(1)), Ok(()));
-        assert_eq!(releases(Pool::Unlimited), Err(Flaw::Releases("link".into())));
+        assert_eq!(releases(BufferPool::Shared(1)), Ok(()));
+        assert_eq!(releases(BufferPool::Unlimited), Err(Flaw::Releases("link".into())));
     }
 
     /// A faster processor shortens only work.

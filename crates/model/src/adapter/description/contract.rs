@@ -11,7 +11,7 @@ use laxity_units::Span;
 
 /// Contract of a channel that is established through the adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Contract {
+pub struct AdapterContract {
     /// Maximum traffic of the channel.
     pub spec: TrafficSpec,
     /// Packets of its longest burst, at least 1.

@@ -10,17 +10,17 @@ use laxity_qos::channel::ChannelId;
 use laxity_qos::discipline::Tag;
 use laxity_units::{Span, Time};
 
-use super::{Overload, Selection, Takes, spread_over};
-use crate::adapter::Response;
+use super::{Overload, QueueSelection, Takes, spread_over};
+use crate::adapter::AdapterResponse;
 
 /// The host interface of an adapter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Interface {
+pub struct HostSide {
     /// Command queues; at least one.
     pub queues: Vec<CommandQueue>,
     /// Which of them is polled next: by priority until they are empty or there is no room, or in
     /// turn, one command each.
-    pub selection: Selection,
+    pub selection: QueueSelection,
     /// Delay from the host's write of a command to the adapter's notice: the doorbell over the bus.
     pub doorbell: Span,
     /// Polling interval of the adapter for commands, at its multiples; `None` if a doorbell
@@ -105,7 +105,7 @@ pub enum Answers {
     /// All.
     #[default]
     All,
-    /// Received packets: [`Response::Received`].
+    /// Received packets: [`AdapterResponse::Received`].
     Received,
     /// All others: outcomes of commands, and responses of phases.
     Sent,
@@ -113,11 +113,11 @@ pub enum Answers {
 
 impl Answers {
     /// Whether `response` is among them.
-    pub fn admit<P>(self, response: &Response<P>) -> bool {
+    pub fn admit<P>(self, response: &AdapterResponse<P>) -> bool {
         match self {
             Answers::All => true,
-            Answers::Received => matches!(response, Response::Received(_)),
-            Answers::Sent => !matches!(response, Response::Received(_)),
+            Answers::Received => matches!(response, AdapterResponse::Received(_)),
+            Answers::Sent => !matches!(response, AdapterResponse::Received(_)),
         }
     }
 }
@@ -149,10 +149,10 @@ impl Moderation {
     }
 }
 
-impl Interface {
+impl HostSide {
     /// Index of the queue that accepts `response`, about a packet of `channel` with this tag,
     /// spread queues counted one by one.
-    pub fn response_queue<P>(&self, response: &Response<P>, tag: &Tag, channel: ChannelId) -> usize {
+    pub fn response_queue<P>(&self, response: &AdapterResponse<P>, tag: &Tag, channel: ChannelId) -> usize {
         let lists = self
             .responses
             .iter()

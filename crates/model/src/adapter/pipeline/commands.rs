@@ -14,8 +14,8 @@ use laxity_units::Time;
 
 use super::policing::Verdict;
 use super::station::Joined;
-use super::{Direction, Pipeline};
-use crate::adapter::{AdapterOutput, CommandQueue, Interface, Loss, Overload, Release, Selection};
+use super::{PacketDirection, Pipeline};
+use crate::adapter::{AdapterOutput, CommandQueue, HostSide, Loss, Overload, QueueSelection, Release};
 use crate::around::Around;
 
 /// A queue of commands at work.
@@ -32,7 +32,7 @@ pub(super) struct Ring {
 impl Ring {
     /// The queues of `interface`, those that are spread one by one; and their numbers, the one to
     /// look at first before all.
-    pub(super) fn all(interface: &Interface) -> (Vec<Ring>, Vec<usize>) {
+    pub(super) fn all(interface: &HostSide) -> (Vec<Ring>, Vec<usize>) {
         let each = || interface.queues.iter().flat_map(|queue| (0..queue.spread).map(move |_| queue));
         let ring = |queue: &CommandQueue| Ring {
             waiting: VecDeque::new(),
@@ -178,7 +178,7 @@ impl Pipeline {
         }
         let (mut any, count) = (false, self.rings.len());
         match self.description.interface.selection {
-            Selection::Priority => {
+            QueueSelection::Priority => {
                 for n in 0..count {
                     let mut at = 0;
                     while self.fetch_one(self.by_priority[n], &mut at, now, around) {
@@ -186,7 +186,7 @@ impl Pipeline {
                     }
                 }
             }
-            Selection::RoundRobin => {
+            QueueSelection::RoundRobin => {
                 // Until none of them has given anything, one after the other.
                 let mut idle = 0;
                 while idle < count {
@@ -228,7 +228,7 @@ impl Pipeline {
             if !self.transmit_buffers.take(around.packets().at(slot)) {
                 let blocks = self.transmit_buffers.overload() == Overload::Block;
                 let evicts = self.transmit_buffers.overload() == Overload::Priority;
-                if !evicts || !self.make_room(Direction::Transmit, slot, around) {
+                if !evicts || !self.make_room(PacketDirection::Transmit, slot, around) {
                     around.packets().at_mut(slot).tag = was;
                     if blocks && self.transmit_buffers.is_by_channel() {
                         // Its connection waits, not those behind it.

@@ -39,7 +39,7 @@ use laxity_units::{Bytes, Time};
 
 use super::job::{At, Job};
 use super::station::Station;
-use super::{Direction, Passage, Pipeline, StageReport, identity};
+use super::{PacketDirection, Passage, Pipeline, StageReport, identity};
 use crate::adapter::{AdapterOutput, Phase};
 use crate::around::Around;
 use sending::Sending;
@@ -341,7 +341,7 @@ impl Pipeline {
         let Mark { joined, began, ended, .. } = *mark;
         self.stations[stage].has_carried(ended.since(began));
         if self.recording {
-            let (direction, packet) = (Direction::Transmit, identity(around.packets().at(slot)));
+            let (direction, packet) = (PacketDirection::Transmit, identity(around.packets().at(slot)));
             around.tell(AdapterOutput::Passed(Passage { direction, stage, packet, joined, began, ended }));
         }
     }

@@ -4,7 +4,7 @@ use laxity_units::Time;
 
 use super::Pipeline;
 use super::job::At;
-use crate::adapter::{Buffers, Pool};
+use crate::adapter::{AdapterBuffers, BufferPool};
 
 impl Pipeline {
     /// Names of the levels, in the order of [`levels`](Self::levels).
@@ -59,7 +59,8 @@ impl Pipeline {
 
     /// Buffers in use on the transmit and the receive side, where they are limited.
     fn limited_buffers(&self) -> [Option<u64>; 2] {
-        let of = |buffers: &Buffers, in_use: u64| (buffers.pool != Pool::Unlimited).then_some(in_use);
+        let of =
+            |buffers: &AdapterBuffers, in_use: u64| (buffers.pool != BufferPool::Unlimited).then_some(in_use);
         [
             of(&self.description.transmit_buffers, self.transmit_buffers.in_use()),
             of(&self.description.receive_buffers, self.receive_buffers.in_use()),

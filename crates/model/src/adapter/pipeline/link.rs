@@ -4,8 +4,8 @@ use laxity_qos::channel::Slot;
 use laxity_units::{Span, Time};
 
 use super::job::At;
-use super::{Direction, Pipeline};
-use crate::adapter::{Access, AdapterOutput, Loss};
+use super::{PacketDirection, Pipeline};
+use crate::adapter::{AdapterOutput, Loss, MediumAccess};
 use crate::around::Around;
 
 impl Pipeline {
@@ -29,7 +29,7 @@ impl Pipeline {
     pub(in crate::adapter) fn medium(
         &mut self,
         now: Time,
-        access: Access,
+        access: MediumAccess,
         around: &mut impl Around<AdapterOutput<Slot>>,
     ) {
         if self.is_granted_alone(now, access) {
@@ -40,7 +40,7 @@ impl Pipeline {
         let Some(job) = station.jobs.first_mut() else { unreachable!("a request has a frame") };
         match access {
             // A job without other resources needs no allocation, and no other job is affected.
-            Access::Granted
+            MediumAccess::Granted
                 if station.stage.phases[job.phase].holds.is_empty()
                     && !self.stopped
                     && !job.left.is_zero() =>
@@ -50,19 +50,19 @@ impl Pipeline {
                 self.due = self.due.min(station.ends);
                 return;
             }
-            Access::Granted => job.at = At::Phase,
-            Access::Aborted => {
+            MediumAccess::Granted => job.at = At::Phase,
+            MediumAccess::Aborted => {
                 station.busy += job.pause(now);
                 let size = around.packets().at(job.slot).size;
                 let whole = station.stage.phases[job.phase].time(size);
                 job.left = whole.max(self.shortest_frame).max(self.description.link.transmit(size));
                 job.at = At::Medium;
             }
-            Access::Lost => {
+            MediumAccess::Lost => {
                 station.busy += job.pause(now);
                 let slot = station.jobs.remove(0).slot;
                 self.requested = false;
-                self.lose(Direction::Transmit, slot, Loss::Medium, around);
+                self.lose(PacketDirection::Transmit, slot, Loss::Medium, around);
             }
         }
         self.stations[link].astir = true;

@@ -5,7 +5,7 @@ use laxity_qos::seldom::{mostly, seldom};
 use laxity_units::Time;
 
 use super::job::{At, Job};
-use super::{Direction, Passage, Pipeline, Response, Tells, identity};
+use super::{AdapterResponse, PacketDirection, Passage, Pipeline, Tells, identity};
 use crate::adapter::AdapterOutput;
 use crate::around::Around;
 
@@ -63,7 +63,7 @@ impl Pipeline {
         station.passed += 1 + job.others.len() as u64;
         if self.recording {
             let (began, direction) = (job.began, station.direction);
-            let stage = if direction == Direction::Transmit { i } else { i - self.transmitting };
+            let stage = if direction == PacketDirection::Transmit { i } else { i - self.transmitting };
             for (slot, joined) in job.all() {
                 let packet = identity(around.packets().at(slot));
                 let passage = Passage { direction, stage, packet, joined, began, ended: now };
@@ -77,8 +77,8 @@ impl Pipeline {
     fn release(&mut self, i: usize, n: usize, around: &mut impl Around<AdapterOutput<Slot>>) {
         let station = &self.stations[i];
         let buffers = match station.direction {
-            Direction::Transmit => &mut self.transmit_buffers,
-            Direction::Receive => &mut self.receive_buffers,
+            PacketDirection::Transmit => &mut self.transmit_buffers,
+            PacketDirection::Receive => &mut self.receive_buffers,
         };
         station.jobs[n].all().for_each(|(slot, _)| buffers.release(slot, around.packets().at(slot)));
     }
@@ -94,7 +94,8 @@ impl Pipeline {
         let station = &self.stations[i];
         let Job { slot, phase, .. } = station.jobs[n];
         let handshake = station.stage.phases[phase].tells == Tells::Handshake;
-        let response = if handshake { Response::Handshake(slot) } else { Response::Progress(slot) };
+        let response =
+            if handshake { AdapterResponse::Handshake(slot) } else { AdapterResponse::Progress(slot) };
         if !self.has_room_for(&response, around) {
             return false;
         }

@@ -13,7 +13,7 @@ use laxity_qos::token_bucket::TokenBucket;
 use laxity_units::Time;
 
 use super::Pipeline;
-use crate::adapter::{Contract, Excess, Policing};
+use crate::adapter::{AdapterContract, Excess, Policing};
 
 /// Policing of one direction.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Policer {
         Self { policing, meters: Vec::new(), demoted: Vec::new() }
     }
 
-    fn establish(&mut self, channel: ChannelId, contract: &Contract) {
+    fn establish(&mut self, channel: ChannelId, contract: &AdapterContract) {
         let place = channel.0 as usize;
         if self.meters.len() <= place {
             self.meters.resize(place + 1, None);
@@ -96,7 +96,7 @@ impl Policer {
 
 impl Pipeline {
     /// Establishes a channel through this adapter.
-    pub(in crate::adapter) fn establish(&mut self, channel: ChannelId, contract: &Contract) {
+    pub(in crate::adapter) fn establish(&mut self, channel: ChannelId, contract: &AdapterContract) {
         for policer in [&mut self.transmit_policer, &mut self.receive_policer].into_iter().flatten() {
             policer.establish(channel, contract);
         }

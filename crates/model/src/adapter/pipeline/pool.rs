@@ -2,12 +2,12 @@
 
 use laxity_qos::channel::{ChannelId, Packet, Slot};
 
-use crate::adapter::{Buffers, Contract, Overload, Own, Pool};
+use crate::adapter::{AdapterBuffers, AdapterContract, BufferPool, Overload, Own};
 
 /// Buffers at work: a packet has one from when it is taken in until it completes, or has been copied.
 #[derive(Debug)]
 pub(super) struct Buffering {
-    buffers: Buffers,
+    buffers: AdapterBuffers,
     /// Size of the shared pool; `None` if some buffers are a channel's own.
     common: Option<u32>,
     /// Shared buffers in use.
@@ -24,18 +24,18 @@ pub(super) struct Buffering {
 }
 
 impl Buffering {
-    pub(super) fn new(buffers: Buffers) -> Self {
+    pub(super) fn new(buffers: AdapterBuffers) -> Self {
         let (used, own, released) = (Vec::new(), Vec::new(), Vec::new());
         let common = match buffers.pool {
-            Pool::Unlimited => Some(u32::MAX),
-            Pool::Shared(most) => Some(most),
-            Pool::PerChannel(_) | Pool::Reserved { .. } => None,
+            BufferPool::Unlimited => Some(u32::MAX),
+            BufferPool::Shared(most) => Some(most),
+            BufferPool::PerChannel(_) | BufferPool::Reserved { .. } => None,
         };
         Self { buffers, common, shared: 0, used, own, released, held: 0, most: 0 }
     }
 
     /// Sets aside what a channel's contract asks for.
-    pub(super) fn establish(&mut self, channel: ChannelId, contract: &Contract) {
+    pub(super) fn establish(&mut self, channel: ChannelId, contract: &AdapterContract) {
         *entry(&mut self.own, channel) = contract.packets;
     }
 
@@ -86,14 +86,14 @@ impl Buffering {
     #[inline(never)]
     fn take_own(&mut self, packet: &Packet) -> bool {
         match self.buffers.pool {
-            Pool::Unlimited | Pool::Shared(_) => unreachable!("they are for whoever comes"),
-            Pool::PerChannel(most) => {
+            BufferPool::Unlimited | BufferPool::Shared(_) => unreachable!("they are for whoever comes"),
+            BufferPool::PerChannel(most) => {
                 let used = entry(&mut self.used, packet.channel);
                 let has = *used < most;
                 *used += u32::from(has);
                 has
             }
-            Pool::Reserved { own, shared } => {
+            BufferPool::Reserved { own, shared } => {
                 let own = self.own(own, packet.channel);
                 let used = entry(&mut self.used, packet.channel);
                 // Its own first.
@@ -139,7 +139,7 @@ impl Buffering {
     /// Number of buffers of a channel, one of which is to be freed.
     #[inline(never)]
     fn used_of(&mut self, channel: ChannelId) -> &mut u32 {
-        if let Pool::Reserved { own, .. } = self.buffers.pool {
+        if let BufferPool::Reserved { own, .. } = self.buffers.pool {
             // Shared buffers are freed first: a channel never has one of those while one of its own
             // is free.
             let own = self.own(own, channel);

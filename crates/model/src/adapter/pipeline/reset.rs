@@ -6,8 +6,8 @@ use laxity_units::Time;
 
 use super::job::Job;
 use super::station::Joined;
-use super::{Direction, Pipeline};
-use crate::adapter::{AdapterOutput, Loss, Response};
+use super::{PacketDirection, Pipeline};
+use crate::adapter::{AdapterOutput, AdapterResponse, Loss};
 use crate::around::Around;
 
 impl Pipeline {
@@ -48,7 +48,7 @@ impl Pipeline {
     /// time; answers whether it has one.
     pub(super) fn make_room(
         &mut self,
-        direction: Direction,
+        direction: PacketDirection,
         slot: Slot,
         around: &mut impl Around<AdapterOutput<Slot>>,
     ) -> bool {
@@ -56,8 +56,8 @@ impl Pipeline {
             return false;
         }
         let way = match direction {
-            Direction::Transmit => 0..self.transmitting,
-            Direction::Receive => self.transmitting..self.stations.len(),
+            PacketDirection::Transmit => 0..self.transmitting,
+            PacketDirection::Receive => self.transmitting..self.stations.len(),
         };
         // Packets that wait behind the copying stage have no buffer any more.
         let copies = |i: &usize| self.stations[*i].stage.phases.iter().any(|phase| phase.releases);
@@ -68,8 +68,8 @@ impl Pipeline {
         let Some((i, evicted)) = evicted else { return false };
         self.lose(direction, evicted, self.loss_at(i, Loss::Overload), around);
         match direction {
-            Direction::Transmit => self.transmit_buffers.take(around.packets().at(slot)),
-            Direction::Receive => self.receive_buffers.take(around.packets().at(slot)),
+            PacketDirection::Transmit => self.transmit_buffers.take(around.packets().at(slot)),
+            PacketDirection::Receive => self.receive_buffers.take(around.packets().at(slot)),
         }
     }
 
@@ -121,17 +121,17 @@ impl Pipeline {
     #[inline(never)]
     pub(super) fn lose(
         &mut self,
-        direction: Direction,
+        direction: PacketDirection,
         slot: Slot,
         loss: Loss,
         around: &mut impl Around<AdapterOutput<Slot>>,
     ) {
         match direction {
-            Direction::Transmit => {
+            PacketDirection::Transmit => {
                 self.transmit_buffers.give_back(slot, around.packets().at(slot));
                 self.fail(slot, loss, around);
             }
-            Direction::Receive => {
+            PacketDirection::Receive => {
                 self.receive_buffers.give_back(slot, around.packets().at(slot));
                 around.tell(AdapterOutput::Discarded(slot, loss));
             }
@@ -140,6 +140,6 @@ impl Pipeline {
 
     /// A packet that has no buffer yet is lost.
     pub(super) fn fail(&mut self, slot: Slot, loss: Loss, around: &mut impl Around<AdapterOutput<Slot>>) {
-        self.respond(Response::Failed(slot, loss), around);
+        self.respond(AdapterResponse::Failed(slot, loss), around);
     }
 }

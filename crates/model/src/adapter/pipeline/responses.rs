@@ -12,7 +12,7 @@ use laxity_qos::channel::Slot;
 use laxity_units::Time;
 
 use super::Pipeline;
-use crate::adapter::{AdapterOutput, Interface, Overload, Response, ResponseQueue};
+use crate::adapter::{AdapterOutput, AdapterResponse, HostSide, Overload, ResponseQueue};
 use crate::around::Around;
 
 /// The response queues at work, as the adapter sees them.
@@ -32,7 +32,7 @@ struct Line {
     slots: usize,
     overload: Overload,
     unread: usize,
-    waiting: VecDeque<Response<Slot>>,
+    waiting: VecDeque<AdapterResponse<Slot>>,
 }
 
 impl Line {
@@ -42,7 +42,7 @@ impl Line {
 }
 
 impl Responses {
-    pub(super) fn new(interface: &Interface) -> Self {
+    pub(super) fn new(interface: &HostSide) -> Self {
         let line = |queue: &ResponseQueue| Line {
             slots: queue.slots.map_or(usize::MAX, |slots| slots as usize),
             overload: queue.overload,
@@ -88,7 +88,7 @@ impl Pipeline {
     #[inline]
     pub(super) fn respond(
         &mut self,
-        response: Response<Slot>,
+        response: AdapterResponse<Slot>,
         around: &mut impl Around<AdapterOutput<Slot>>,
     ) {
         match self.is_plain {
@@ -98,8 +98,8 @@ impl Pipeline {
     }
 
     #[inline(never)]
-    fn find_place(&mut self, response: Response<Slot>, around: &mut impl Around<AdapterOutput<Slot>>) {
-        if let Response::Transmitted(slot) | Response::Failed(slot, _) = response {
+    fn find_place(&mut self, response: AdapterResponse<Slot>, around: &mut impl Around<AdapterOutput<Slot>>) {
+        if let AdapterResponse::Transmitted(slot) | AdapterResponse::Failed(slot, _) = response {
             self.restore(slot, around.packets());
         }
         if self.responses.bounded {
@@ -114,8 +114,8 @@ impl Pipeline {
         self.say(response, around);
     }
 
-    fn say(&mut self, response: Response<Slot>, around: &mut impl Around<AdapterOutput<Slot>>) {
-        if let Response::Transmitted(slot) | Response::Failed(slot, _) = response {
+    fn say(&mut self, response: AdapterResponse<Slot>, around: &mut impl Around<AdapterOutput<Slot>>) {
+        if let AdapterResponse::Transmitted(slot) | AdapterResponse::Failed(slot, _) = response {
             self.write_back(around.packets().at(slot));
         }
         around.tell(AdapterOutput::Response(response));
@@ -125,14 +125,18 @@ impl Pipeline {
     #[inline]
     pub(super) fn has_room_for(
         &self,
-        response: &Response<Slot>,
+        response: &AdapterResponse<Slot>,
         around: &mut impl Around<AdapterOutput<Slot>>,
     ) -> bool {
         !self.responses.bounded || self.finds_room(response, around)
     }
 
     #[inline(never)]
-    fn finds_room(&self, response: &Response<Slot>, around: &mut impl Around<AdapterOutput<Slot>>) -> bool {
+    fn finds_room(
+        &self,
+        response: &AdapterResponse<Slot>,
+        around: &mut impl Around<AdapterOutput<Slot>>,
+    ) -> bool {
         self.responses.lines[self.queue_of(response, around)].has_room()
     }
 
@@ -140,13 +144,17 @@ impl Pipeline {
     #[inline(never)]
     pub(super) fn is_lossy(
         &self,
-        response: &Response<Slot>,
+        response: &AdapterResponse<Slot>,
         around: &mut impl Around<AdapterOutput<Slot>>,
     ) -> bool {
         self.responses.lines[self.queue_of(response, around)].overload == Overload::Drop
     }
 
-    fn queue_of(&self, response: &Response<Slot>, around: &mut impl Around<AdapterOutput<Slot>>) -> usize {
+    fn queue_of(
+        &self,
+        response: &AdapterResponse<Slot>,
+        around: &mut impl Around<AdapterOutput<Slot>>,
+    ) -> usize {
         let packet = around.packets().at(*response.packet());
         self.description.interface.response_queue(response, &packet.tag, packet.channel)
     }

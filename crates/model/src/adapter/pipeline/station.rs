@@ -1,14 +1,14 @@
 //! A stage at work: its waiting packets, its jobs and their progress.
 
 use laxity_qos::channel::{Order, Packet, Slot};
-use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Groups, Request, Server, Tag};
+use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Groups, ItemRequest, ServerParameters, Tag};
 use laxity_qos::seldom::{mostly, seldom};
 use laxity_units::{Span, Time};
 
 use super::job::{At, Job};
-use super::{Direction, StageReport};
+use super::{PacketDirection, StageReport};
 use crate::adapter::description::spread_over;
-use crate::adapter::{Late, Loss, Overload, Queue, Selection, Stage};
+use crate::adapter::{LatePolicy, Loss, Overload, Queue, QueueSelection, Stage};
 
 /// An adapter holds no early packets: the sender of a packet has released it.
 const AT_ONCE: EarlyPolicy = EarlyPolicy { horizon: Span::MAX, above_best_effort: true };
@@ -45,7 +45,7 @@ struct Waiting {
 #[derive(Debug)]
 pub(super) struct Station {
     pub(super) stage: Stage,
-    pub(super) direction: Direction,
+    pub(super) direction: PacketDirection,
     /// In the order in which they are served.
     lines: Vec<Line>,
     /// Service is FIFO, whatever arrives at the same instant.
@@ -79,17 +79,17 @@ pub(super) struct Station {
 }
 
 impl Station {
-    pub(super) fn new(stage: Stage, direction: Direction) -> Self {
+    pub(super) fn new(stage: Stage, direction: PacketDirection) -> Self {
         let speed = stage.speed();
         let line = |(queue, number): (&Queue, u32)| {
-            let server = Server { early: AT_ONCE, speed, frame: queue.frame, selection: None };
+            let server = ServerParameters { early: AT_ONCE, speed, frame: queue.frame, selection: None };
             Line { queue: queue.clone(), number: number as usize, waiting: queue.order.discipline(&server) }
         };
         let each = stage.queues.iter().flat_map(|queue| (0..queue.spread).map(move |number| (queue, number)));
         let mut lines: Vec<Line> = each.map(line).collect();
         lines.sort_by_key(|line| line.queue.priority);
         let turns = vec![0; lines.len()];
-        let drops_late = lines.iter().any(|line| line.queue.late == Late::Drop);
+        let drops_late = lines.iter().any(|line| line.queue.late == LatePolicy::Drop);
         let first_come = matches!(lines[..], [Line { queue: Queue { order: Order::Fifo, .. }, .. }]);
         let first_come = first_come && stage.batch == 1;
         let for_all = stage.phases.iter().all(|phase| phase.is_for_all() && phase.from.is_zero());
@@ -154,7 +154,7 @@ impl Station {
     }
 
     pub(super) fn report(&self, now: Time) -> StageReport {
-        let prefix = if self.direction == Direction::Receive { "rx " } else { "" };
+        let prefix = if self.direction == PacketDirection::Receive { "rx " } else { "" };
         let under_way = |job: &Job| match job.at {
             At::Running { since, ends } => now.min(ends).saturating_since(since),
             At::Phase | At::Medium | At::Host | At::Telling | At::Next(_) | At::Leaving => Span::ZERO,
@@ -191,7 +191,7 @@ impl Station {
     fn late_after(&self, packet: &Packet) -> Time {
         let line = &self.lines[self.line_of(packet)].queue;
         match packet.carried.due {
-            due if line.late == Late::Drop && due < Time::MAX => due.saturating_sub(line.margin),
+            due if line.late == LatePolicy::Drop && due < Time::MAX => due.saturating_sub(line.margin),
             _ => Time::MAX,
         }
     }
@@ -243,7 +243,7 @@ impl Station {
         }
         let until = if self.drops_late { self.late_after(packet) } else { Time::MAX };
         let line = &mut self.lines[line];
-        line.waiting.enqueue(now, &Request::of(packet), Waiting { slot, joined: now, until });
+        line.waiting.enqueue(now, &ItemRequest::of(packet), Waiting { slot, joined: now, until });
         self.waiting += 1;
         self.waiting -= usize::from(evicted.is_some());
         self.longest = self.longest.max(self.waiting);
@@ -348,7 +348,7 @@ impl Station {
     /// Queues a packet that arrived at `joined`.
     pub(super) fn line_up_behind(&mut self, slot: Slot, joined: Time, packet: &Packet) {
         let waiting = Waiting { slot, joined, until: Time::MAX };
-        self.lines[0].waiting.enqueue(joined, &Request::of(packet), waiting);
+        self.lines[0].waiting.enqueue(joined, &ItemRequest::of(packet), waiting);
         self.waiting += 1;
     }
 
@@ -397,13 +397,14 @@ impl Station {
         }
         self.held = None;
         let count = self.lines.len();
-        let first = if self.stage.selection == Selection::RoundRobin { self.turn } else { 0 };
+        let first = if self.stage.selection == QueueSelection::RoundRobin { self.turn } else { 0 };
         let ready = (0..count).map(|n| (first + n) % count).find(|n| self.lines[*n].is_ready(now));
         let Some(line) = ready else {
             self.held = self.lines.iter_mut().filter_map(|line| line.waiting.next_eligible(now)).min();
             return None;
         };
-        let line = if self.stage.selection == Selection::Priority { self.in_turn(line, now) } else { line };
+        let line =
+            if self.stage.selection == QueueSelection::Priority { self.in_turn(line, now) } else { line };
         self.turn = (line + 1) % count;
         self.waiting -= 1;
         self.lines[line].waiting.select(now).map(|(_, item)| item)

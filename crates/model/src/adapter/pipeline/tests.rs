@@ -19,11 +19,11 @@ use laxity_qos::virtual_clock::Vtick;
 use laxity_units::Bytes;
 
 use super::*;
-use crate::adapter::{
-    Access, Buffers, CommandQueue, Contract, Delay, Interface, Notification, Phase, Pool, Queue, Resource,
-    ResponseQueue, Selection, Stage, Takes,
-};
 use crate::adapter::{Adapter, PROCESSOR};
+use crate::adapter::{
+    AdapterBuffers, AdapterContract, BufferPool, CommandQueue, Delay, HostSide, MediumAccess, Notification,
+    Phase, Queue, QueueSelection, Resource, ResponseQueue, Stage, Takes,
+};
 use crate::told::Told;
 
 fn packet(number: u64, class: Class, deadline: u64) -> Packet {
@@ -45,10 +45,10 @@ fn packet(number: u64, class: Class, deadline: u64) -> Packet {
 }
 
 /// Two packets at once, and one in 10; due at the end of its way when its packets say so.
-fn contract() -> Contract {
+fn contract() -> AdapterContract {
     let (size, min_interval) = (Bytes::new(100), Span::from_us(10));
     let spec = TrafficSpec { max_message: size, min_message: size, burst: 2, min_interval };
-    Contract { spec, packets: 2 }
+    AdapterContract { spec, packets: 2 }
 }
 
 /// An adapter through which channel 0 is established.
@@ -84,9 +84,9 @@ fn description(transmit: Vec<Stage>) -> Description {
         bus: None,
     };
     Description {
-        interface: Interface {
+        interface: HostSide {
             queues: vec![CommandQueue::default()],
-            selection: Selection::Priority,
+            selection: QueueSelection::Priority,
             doorbell: Span::ZERO,
             poll: None,
             notification: Notification::Interrupt,
@@ -95,8 +95,8 @@ fn description(transmit: Vec<Stage>) -> Description {
         resources: vec![resource("processor", false), resource("bus", true)],
         transmit,
         receive: Vec::new(),
-        transmit_buffers: Buffers::default(),
-        receive_buffers: Buffers::default(),
+        transmit_buffers: AdapterBuffers::default(),
+        receive_buffers: AdapterBuffers::default(),
         transmit_policing: None,
         receive_policing: None,
         link: LinkCosts::default(),
@@ -123,14 +123,14 @@ fn run(description: Description, handed: &[(u64, Packet)]) -> (Vec<(u64, u64)>, 
         }
         while let Some(output) = adapter.poll_output() {
             match output {
-                AdapterOutput::Response(Response::Transmitted(packet)) => {
+                AdapterOutput::Response(AdapterResponse::Transmitted(packet)) => {
                     out.push((packet.message, now.as_ps() / 1_000_000));
                 }
-                AdapterOutput::Response(Response::Failed(packet, _)) => failed.push(packet.message),
-                AdapterOutput::Response(Response::Handshake(packet)) => {
+                AdapterOutput::Response(AdapterResponse::Failed(packet, _)) => failed.push(packet.message),
+                AdapterOutput::Response(AdapterResponse::Handshake(packet)) => {
                     adapter.proceed(now, &packet);
                 }
-                AdapterOutput::Request => adapter.medium(now, Access::Granted),
+                AdapterOutput::Request => adapter.medium(now, MediumAccess::Granted),
                 _ => {}
             }
         }
@@ -255,17 +255,17 @@ fn overload_drops_or_gives_way_to_real_time() {
 fn buffers_are_shared_or_reserved() {
     let with = |pool, overload| {
         let mut description = description(vec![stage("link", vec![phase(10, None)])]);
-        description.transmit_buffers = Buffers { pool, overload };
+        description.transmit_buffers = AdapterBuffers { pool, overload };
         description
     };
     let mut handed = best_effort(&[0, 0, 0]);
     handed.push((1, packet(9, Class::RealTime, 50)));
     // Shared and full, the real-time packet waits behind; reserved, only its own connection's packets do.
     let order = |description| run(description, &handed).0.iter().map(|(n, _)| *n).collect::<Vec<_>>();
-    assert_eq!(order(with(Pool::Shared(1), Overload::Block)), [0, 1, 2, 9]);
-    assert_eq!(order(with(Pool::PerChannel(1), Overload::Block)), [0, 9, 1, 2]);
-    assert_eq!(run(with(Pool::Shared(2), Overload::Drop), &handed).1, [2, 9]);
-    assert_eq!(run(with(Pool::Shared(2), Overload::Priority), &handed).1, [2, 1]);
+    assert_eq!(order(with(BufferPool::Shared(1), Overload::Block)), [0, 1, 2, 9]);
+    assert_eq!(order(with(BufferPool::PerChannel(1), Overload::Block)), [0, 9, 1, 2]);
+    assert_eq!(run(with(BufferPool::Shared(2), Overload::Drop), &handed).1, [2, 9]);
+    assert_eq!(run(with(BufferPool::Shared(2), Overload::Priority), &handed).1, [2, 1]);
 }
 
 #[test]
@@ -285,11 +285,11 @@ fn a_reset_gives_back_what_a_stopped_adapter_has() {
         assert!(adapter.transmit(at(0), &packet), "there is room");
     }
     adapter.timer(at(10));
-    adapter.break_down(at(15), Breakdown::Stop, true);
+    adapter.break_down(at(15), AdapterBreakdown::Stop, true);
     assert_eq!((adapter.next_deadline(), adapter.held()), (None, 3));
     adapter.reset(at(50));
     let failed = std::iter::from_fn(|| adapter.poll_output())
-        .filter(|output| matches!(output, AdapterOutput::Response(Response::Failed(_, Loss::Reset))));
+        .filter(|output| matches!(output, AdapterOutput::Response(AdapterResponse::Failed(_, Loss::Reset))));
     assert_eq!((failed.count(), adapter.held()), (3, 0));
     assert!(adapter.transmit(at(60), &packet(7, Class::BestEffort, 0)), "it works again");
     // The end of the first stage at 70 is not observable.
@@ -301,9 +301,9 @@ fn a_stalled_resource_resumes_where_it_was() {
     let mut adapter = pipeline(description(vec![stage("dma", vec![phase(10, Some(0))])]));
     let at = |us| Time::ZERO + Span::from_us(us);
     assert!(adapter.transmit(at(0), &packet(0, Class::BestEffort, 0)), "there is room");
-    adapter.break_down(at(4), Breakdown::Stall(1), true);
+    adapter.break_down(at(4), AdapterBreakdown::Stall(1), true);
     assert_eq!(adapter.next_deadline(), None);
-    adapter.break_down(at(30), Breakdown::Stall(1), false);
+    adapter.break_down(at(30), AdapterBreakdown::Stall(1), false);
     assert_eq!(adapter.next_deadline(), Some(at(36)));
 }
 
@@ -313,10 +313,10 @@ fn what_needs_no_resource_stands_still_too() {
     let mut adapter = pipeline(description(vec![stage("link", vec![phase(10, None)])]));
     let at = |us| Time::ZERO + Span::from_us(us);
     assert!(adapter.transmit(at(10), &packet(0, Class::BestEffort, 0)), "there is room");
-    adapter.break_down(at(15), Breakdown::Stop, true);
+    adapter.break_down(at(15), AdapterBreakdown::Stop, true);
     adapter.timer(at(30));
     assert_eq!((adapter.next_deadline(), adapter.held()), (None, 1));
-    adapter.break_down(at(50), Breakdown::Stop, false);
+    adapter.break_down(at(50), AdapterBreakdown::Stop, false);
     assert_eq!(adapter.next_deadline(), Some(at(55)));
 }
 
@@ -324,7 +324,7 @@ fn what_needs_no_resource_stands_still_too() {
 fn a_reset_ends_a_stall() {
     let mut adapter = pipeline(description(vec![stage("dma", vec![phase(10, Some(0))])]));
     let at = |us| Time::ZERO + Span::from_us(us);
-    adapter.break_down(at(0), Breakdown::Stall(1), true);
+    adapter.break_down(at(0), AdapterBreakdown::Stall(1), true);
     assert!(adapter.transmit(at(5), &packet(0, Class::BestEffort, 0)), "there is room");
     assert_eq!(adapter.next_deadline(), None);
     adapter.reset(at(20));

@@ -3,7 +3,7 @@
 use laxity_qos::channel::Dropped;
 use laxity_units::Time;
 
-use super::{Command, Interface};
+use super::{Interface, InterfaceCommand};
 use crate::reception::Arrived;
 
 impl Interface {
@@ -17,7 +17,7 @@ impl Interface {
         lost: &mut dyn FnMut(Arrived, Dropped),
     ) -> bool {
         let handshake = self.handshake;
-        let in_slot = move |command: &Command| command.is_in_slot() || !handshake;
+        let in_slot = move |command: &InterfaceCommand| command.is_in_slot() || !handshake;
         let before = self.used[queue];
         let used = &mut self.used[queue];
         self.queues[queue].retain(|command| {

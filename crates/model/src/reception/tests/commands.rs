@@ -5,12 +5,12 @@ use laxity_qos::reception::{Continuous, PerCommand, Timed};
 use super::importance::{COSTS, interrupts};
 use super::*;
 
-fn poll(quota: u32, every: u64) -> (Policy, Option<Ticks>) {
-    (Policy::Timed(Timed { quota }), Some(Ticks::Hard(Span::from_us(every))))
+fn poll(quota: u32, every: u64) -> (Policy, Option<ClockTicks>) {
+    (Policy::Timed(Timed { quota }), Some(ClockTicks::Hard(Span::from_us(every))))
 }
 
 impl Bench {
-    fn told(&mut self, at: u64, (policy, ticks): (Policy, Option<Ticks>)) {
+    fn told(&mut self, at: u64, (policy, ticks): (Policy, Option<ClockTicks>)) {
         self.run_to(us(at));
         self.receiver.change_policy(us(at), 0, policy, ticks);
         self.collect();

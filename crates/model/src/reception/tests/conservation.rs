@@ -50,12 +50,14 @@ fn policies() -> impl Strategy<Value = (Policy, bool)> {
     ]
 }
 
-fn sharings() -> impl Strategy<Value = Sharing> {
+fn sharings() -> impl Strategy<Value = BatchSharing> {
     prop_oneof![
-        Just(Sharing::Common),
-        Just(Sharing::Exhaustive),
-        (1..4u32, 1..4u32).prop_map(|(real_time, best_effort)| Sharing::Weighted { real_time, best_effort }),
-        (1..3u32, 1..3u32).prop_map(|(real_time, best_effort)| Sharing::Turns { real_time, best_effort }),
+        Just(BatchSharing::Common),
+        Just(BatchSharing::Exhaustive),
+        (1..4u32, 1..4u32)
+            .prop_map(|(real_time, best_effort)| BatchSharing::Weighted { real_time, best_effort }),
+        (1..3u32, 1..3u32)
+            .prop_map(|(real_time, best_effort)| BatchSharing::Turns { real_time, best_effort }),
     ]
 }
 
@@ -78,7 +80,7 @@ fn interfaces() -> impl Strategy<Value = InterfaceConfig> {
                     buffers,
                     buffers_real_time: buffers.map_or(0, |buffers| kept.1.min(buffers)),
                     discard: if kept.0 { Discard::Importance } else { Discard::Newest },
-                    ticks: ticks.then_some(Ticks::Hard(Span::from_us(period))),
+                    ticks: ticks.then_some(ClockTicks::Hard(Span::from_us(period))),
                 }
             },
         )
@@ -96,16 +98,16 @@ proptest! {
     ) {
         let mut costs = THESIS;
         if exponential {
-            costs.protocol = Cost::Exponential(costs.protocol.mean());
-            costs.program = Cost::Exponential(costs.program.mean());
+            costs.protocol = ActivityCost::Exponential(costs.protocol.mean());
+            costs.program = ActivityCost::Exponential(costs.program.mean());
         }
         let count = configs.len();
-        let drains = configs.iter().all(|config| !matches!(config.sharing, Sharing::Turns { .. }));
+        let drains = configs.iter().all(|config| !matches!(config.sharing, BatchSharing::Turns { .. }));
         let mut bench = Bench::new(costs, configs);
         let programs = budgets.iter().map(|budget| ProgramConfig {
             work: costs.program,
             real_time_first: budget % 2 == 0,
-            reserved: (*budget > 1000).then(|| Reservation {
+            reserved: (*budget > 1000).then(|| CpuReservation {
                 budget: Span::from_us(*budget - 1000),
                 period: Span::from_us(5000 - *budget),
             }),

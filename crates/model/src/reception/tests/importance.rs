@@ -7,12 +7,12 @@ use super::*;
 
 /// An interrupt takes 1 us, the protocol 2, a switch 5.
 pub(super) const COSTS: ReceptionCosts = ReceptionCosts {
-    interrupt: Cost::Fixed(Span::from_us(1)),
-    poll: Cost::NONE,
-    switch: Cost::Fixed(Span::from_us(5)),
-    announce: Cost::NONE,
-    protocol: Cost::Fixed(Span::from_us(2)),
-    program: Cost::Fixed(Span::from_us(10)),
+    interrupt: ActivityCost::Fixed(Span::from_us(1)),
+    poll: ActivityCost::NONE,
+    switch: ActivityCost::Fixed(Span::from_us(5)),
+    announce: ActivityCost::NONE,
+    protocol: ActivityCost::Fixed(Span::from_us(2)),
+    program: ActivityCost::Fixed(Span::from_us(10)),
 };
 
 fn config(policy: Policy) -> InterfaceConfig {
@@ -26,7 +26,7 @@ pub(super) fn interrupts() -> InterfaceConfig {
 /// Polled every 100 us, packets of importance first.
 fn polled(quota: u32, slots: u32) -> InterfaceConfig {
     InterfaceConfig {
-        ticks: Some(Ticks::Hard(Span::from_us(100))),
+        ticks: Some(ClockTicks::Hard(Span::from_us(100))),
         slots,
         discard: Discard::Importance,
         ..config(Policy::Clocked(Clocked { quota }))
@@ -35,10 +35,10 @@ fn polled(quota: u32, slots: u32) -> InterfaceConfig {
 
 fn program(work: u64, reserved: Option<(u64, u64)>) -> ProgramConfig {
     let reservation =
-        |(budget, period)| Reservation { budget: Span::from_us(budget), period: Span::from_us(period) };
+        |(budget, period)| CpuReservation { budget: Span::from_us(budget), period: Span::from_us(period) };
     ProgramConfig {
         reserved: reserved.map(reservation),
-        ..ProgramConfig::of(Cost::Fixed(Span::from_us(work)))
+        ..ProgramConfig::of(ActivityCost::Fixed(Span::from_us(work)))
     }
 }
 

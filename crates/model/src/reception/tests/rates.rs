@@ -1,6 +1,6 @@
 //! Throughput of a steady stream, against thesis Eqs. 7.1–7.4.
 
-use laxity_admission::reception::Capacity;
+use laxity_admission::reception::ReceivingCosts;
 use laxity_qos::reception::{
     Backoff, BackoffParameters, Clocked, Continuous, Explicit, Limited, PerCommand, TakenBuffers, Timed,
 };
@@ -9,7 +9,7 @@ use super::*;
 
 const SECONDS: u64 = 4;
 
-const CAPACITY: Capacity = Capacity {
+const CAPACITY: ReceivingCosts = ReceivingCosts {
     commands: 2,
     interrupt: Span::from_us(28),
     switch: Span::from_us(20),
@@ -67,7 +67,7 @@ fn continuous_polling_is_flat_at_equation_7_3() {
 #[test]
 fn timed_polling_is_what_its_quota_or_the_cpu_allows() {
     let config = |quota, ms| InterfaceConfig {
-        ticks: Some(Ticks::Hard(Span::from_ms(ms))),
+        ticks: Some(ClockTicks::Hard(Span::from_ms(ms))),
         ..interface(Policy::Timed(Timed { quota }))
     };
     for (quota, ms) in [(1, 1), (2, 1), (1, 2), (3, 2), (5, 2)] {
@@ -108,11 +108,11 @@ fn what_switches_interrupts_off_is_near_what_the_cpu_can_do() {
 #[test]
 fn a_kernel_poll_serves_its_quota() {
     let costs = ReceptionCosts {
-        poll: Cost::Exponential(Span::from_ns(1590)),
-        protocol: Cost::Exponential(Span::from_ns(5600)),
+        poll: ActivityCost::Exponential(Span::from_ns(1590)),
+        protocol: ActivityCost::Exponential(Span::from_ns(5600)),
         ..THESIS
     };
-    let capacity = Capacity {
+    let capacity = ReceivingCosts {
         commands: 1,
         interrupt: Span::ZERO,
         switch: Span::ZERO,
@@ -124,7 +124,7 @@ fn a_kernel_poll_serves_its_quota() {
             slots: 1000,
             handshake: false,
             buffers: None,
-            ticks: Some(Ticks::Hard(Span::from_us(20))),
+            ticks: Some(ClockTicks::Hard(Span::from_us(20))),
             ..interface(Policy::Clocked(Clocked { quota }))
         };
         let mut bench = Bench::new(costs, vec![config]);
@@ -146,8 +146,8 @@ fn moments_of_intervals_are_those_of_their_distribution() {
         let scaled = [found[0] * 1e6, found[1] * 1e12, found[2] * 1e18];
         assert!(scaled.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-3 * b), "{scaled:?}");
     };
-    near(Ticks::Hard(us(20)).moments(), [20.0, 400.0, 8000.0]);
-    let soft = |points: &[(Span, f64)]| Ticks::Soft(Intervals::new(points, None).unwrap()).moments();
+    near(ClockTicks::Hard(us(20)).moments(), [20.0, 400.0, 8000.0]);
+    let soft = |points: &[(Span, f64)]| ClockTicks::Soft(Intervals::new(points, None).unwrap()).moments();
     // Evenly from 10 to 30: (30² − 10²) / 40, (30³ − 10³) / 60, (30⁴ − 10⁴) / 80.
     near(soft(&[(us(10), 0.0), (us(30), 1.0)]), [20.0, 26000.0 / 60.0, 800_000.0 / 80.0]);
     // Half of them 10 us, the others 30 us at the end of a line as good as upright.

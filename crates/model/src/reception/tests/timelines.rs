@@ -44,7 +44,7 @@ fn continuous_polling_switches_once_for_each_turn_of_the_program() {
 
 #[test]
 fn a_tick_makes_a_thread_ready_and_one_at_work_misses_the_next() {
-    let ticks = Some(Ticks::Hard(Span::from_ms(1)));
+    let ticks = Some(ClockTicks::Hard(Span::from_ms(1)));
     let policy = Policy::Timed(Timed { quota: 6 });
     let mut bench = Bench::new(THESIS, vec![InterfaceConfig { ticks, ..interface(policy) }]);
     for stream in 1..=4 {
@@ -74,15 +74,15 @@ fn explicit_interrupts_come_back_when_the_host_is_idle() {
 #[test]
 fn a_kernel_poll_is_begun_anew_by_a_tick_and_finishes_what_it_had_in_hand() {
     let costs = ReceptionCosts {
-        poll: Cost::Fixed(Span::from_us(2)),
-        protocol: Cost::Fixed(Span::from_us(6)),
+        poll: ActivityCost::Fixed(Span::from_us(2)),
+        protocol: ActivityCost::Fixed(Span::from_us(6)),
         ..THESIS
     };
     let config = InterfaceConfig {
         handshake: false,
         buffers: None,
         early_drop: false,
-        ticks: Some(Ticks::Hard(Span::from_us(10))),
+        ticks: Some(ClockTicks::Hard(Span::from_us(10))),
         ..interface(Policy::Clocked(Clocked { quota: 2 }))
     };
     let mut bench = Bench::new(costs, vec![config]);
@@ -98,12 +98,16 @@ fn a_kernel_poll_is_begun_anew_by_a_tick_and_finishes_what_it_had_in_hand() {
 
 #[test]
 fn a_quota_leaves_the_rest_of_a_period_to_others() {
-    let costs = ReceptionCosts { poll: Cost::NONE, protocol: Cost::Fixed(Span::from_us(3)), ..THESIS };
+    let costs = ReceptionCosts {
+        poll: ActivityCost::NONE,
+        protocol: ActivityCost::Fixed(Span::from_us(3)),
+        ..THESIS
+    };
     let config = InterfaceConfig {
         handshake: false,
         buffers: None,
         early_drop: false,
-        ticks: Some(Ticks::Hard(Span::from_us(20))),
+        ticks: Some(ClockTicks::Hard(Span::from_us(20))),
         ..interface(Policy::Clocked(Clocked { quota: 2 }))
     };
     let mut bench = Bench::new(costs, vec![config]);
@@ -119,14 +123,18 @@ fn a_quota_leaves_the_rest_of_a_period_to_others() {
 /// precedes other events of that instant.
 #[test]
 fn a_packet_for_a_host_at_rest_waits_for_the_tick_and_one_at_its_instant_begins_it() {
-    let costs = ReceptionCosts { poll: Cost::NONE, protocol: Cost::Fixed(Span::from_us(3)), ..THESIS };
+    let costs = ReceptionCosts {
+        poll: ActivityCost::NONE,
+        protocol: ActivityCost::Fixed(Span::from_us(3)),
+        ..THESIS
+    };
     let config = InterfaceConfig {
-        sharing: Sharing::Weighted { real_time: 1, best_effort: 1 },
+        sharing: BatchSharing::Weighted { real_time: 1, best_effort: 1 },
         slots_best_effort: 2,
         handshake: false,
         buffers: None,
         early_drop: false,
-        ticks: Some(Ticks::Hard(Span::from_us(20))),
+        ticks: Some(ClockTicks::Hard(Span::from_us(20))),
         ..interface(Policy::Clocked(Clocked { quota: 2 }))
     };
     let comes = |stream, class, at| Arrived { class, ..packet(stream, us(at)) };

@@ -2,8 +2,8 @@
 
 use std::io::{BufRead, ErrorKind};
 
-use super::Limits;
-use super::error::{Fault, Position};
+use super::TraceLimits;
+use super::error::{Fault, TracePosition};
 use super::text::TOO_LONG;
 
 /// The valid input where a capture breaks off.
@@ -40,12 +40,12 @@ impl Order {
 /// The bytes of a file, counted and bounded.
 pub(super) struct Stream<'a> {
     input: &'a mut dyn BufRead,
-    limits: Limits,
+    limits: TraceLimits,
     offset: u64,
 }
 
 impl<'a> Stream<'a> {
-    pub(super) fn new(input: &'a mut dyn BufRead, limits: Limits) -> Stream<'a> {
+    pub(super) fn new(input: &'a mut dyn BufRead, limits: TraceLimits) -> Stream<'a> {
         Stream { input, limits, offset: 0 }
     }
 
@@ -56,7 +56,7 @@ impl<'a> Stream<'a> {
 
     /// A fault at the next byte.
     pub(super) fn fault(&self, reason: impl Into<String>) -> Fault {
-        Fault::new(Position::Byte(self.offset), reason, CAPTURE)
+        Fault::new(TracePosition::Byte(self.offset), reason, CAPTURE)
     }
 
     /// The buffered bytes; empty at the end of the file and only there.
@@ -65,11 +65,11 @@ impl<'a> Stream<'a> {
             match self.input.fill_buf() {
                 Ok(_) => break,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(Fault::io(Position::Byte(self.offset), &error)),
+                Err(error) => return Err(Fault::io(TracePosition::Byte(self.offset), &error)),
             }
         }
         // The second call returns what the first has read; the borrow checker does not let one do for both.
-        self.input.fill_buf().map_err(|error| Fault::io(Position::Byte(self.offset), &error))
+        self.input.fill_buf().map_err(|error| Fault::io(TracePosition::Byte(self.offset), &error))
     }
 
     /// Whether the file ends here.
@@ -94,7 +94,7 @@ impl<'a> Stream<'a> {
             left -= now as u64;
             if self.offset > self.limits.bytes {
                 let reason = format!("the capture is longer than {} bytes", self.limits.bytes);
-                return Err(Fault::new(Position::Byte(self.offset), reason, TOO_LONG));
+                return Err(Fault::new(TracePosition::Byte(self.offset), reason, TOO_LONG));
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! A row's cells, and where in its line each stands.
 
-use super::error::{Fault, Position};
+use super::error::{Fault, TracePosition};
 use super::field::BadField;
 
 /// A cell and the character it starts at, from 1.
@@ -13,7 +13,7 @@ pub(super) struct Cell<'a> {
 impl Cell<'_> {
     pub(super) fn fault(&self, line: u64, bad: BadField) -> Fault {
         let column = self.column + bad.character as u64;
-        Fault::new(Position::Text { line, column }, bad.reason, bad.valid)
+        Fault::new(TracePosition::Text { line, column }, bad.reason, bad.valid)
     }
 }
 

@@ -15,9 +15,9 @@
 
 use laxity_units::{Bytes, Span, Time};
 
-use super::error::{ANY, Fault, Position, ROWS};
+use super::error::{ANY, Fault, ROWS, TracePosition};
 use super::field::{Instant, Record, Section};
-use super::{Format, Frame, Limits, Trace};
+use super::{Frame, Trace, TraceFormat, TraceLimits};
 
 /// No frame is shown more than 16 pictures later than it is coded (H.264 and H.265 hold that many
 /// references), so a presentation time earlier than the one this many rows before is a clock that
@@ -51,7 +51,7 @@ enum Duration {
 /// Gathers the records of one file.
 #[derive(Debug)]
 pub(super) struct Collector {
-    limits: Limits,
+    limits: TraceLimits,
     frames: Vec<Raw>,
     section: Option<Section>,
     stream: Option<u64>,
@@ -60,7 +60,7 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    pub(super) fn new(limits: Limits) -> Collector {
+    pub(super) fn new(limits: TraceLimits) -> Collector {
         Collector {
             limits,
             frames: Vec::new(),
@@ -85,7 +85,7 @@ impl Collector {
     }
 
     /// Takes `record`, which stands `at`.
-    pub(super) fn push(&mut self, record: &Record, at: Position) -> Result<(), Fault> {
+    pub(super) fn push(&mut self, record: &Record, at: TracePosition) -> Result<(), Fault> {
         if !self.same_stream(record) {
             return Ok(());
         }
@@ -126,7 +126,7 @@ impl Collector {
         self.stream == record.stream && self.video == record.video
     }
 
-    fn check_times(&self, record: &Record, at: Position) -> Result<(), Fault> {
+    fn check_times(&self, record: &Record, at: TracePosition) -> Result<(), Fault> {
         let before = self.frames.last().and_then(|frame| frame.decoding);
         let reordered = self.frames.len().checked_sub(REORDERING).and_then(|i| self.frames[i].presentation);
         for (earlier, now) in [(before, record.decoding), (reordered, record.presentation)] {
@@ -152,9 +152,9 @@ impl Collector {
     }
 
     /// The trace, once the file has ended.
-    pub(super) fn finish(self, format: Format) -> Result<Trace, Fault> {
+    pub(super) fn finish(self, format: TraceFormat) -> Result<Trace, Fault> {
         if self.frames.is_empty() {
-            return Err(Fault::new(Position::Whole, "it has no frames", ANY));
+            return Err(Fault::new(TracePosition::Whole, "it has no frames", ANY));
         }
         let mut times = self.times();
         // One time that every frame shares is how long a frame lasts, and not when it is.
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     fn collected(times: &[(Option<Instant>, Option<Instant>)]) -> Result<Trace, Fault> {
-        let mut collector = Collector::new(Limits::DEFAULT);
+        let mut collector = Collector::new(TraceLimits::DEFAULT);
         for (k, (presentation, decoding)) in times.iter().enumerate() {
             let record = Record {
                 size: Some(100 + k as u64),
@@ -221,9 +221,9 @@ mod tests {
                 decoding: *decoding,
                 ..Record::default()
             };
-            collector.push(&record, Position::Whole)?;
+            collector.push(&record, TracePosition::Whole)?;
         }
-        collector.finish(Format::Rows)
+        collector.finish(TraceFormat::Rows)
     }
 
     const MS: Instant = 1_000_000_000;
@@ -265,15 +265,15 @@ mod tests {
 
     #[test]
     fn the_first_video_stream_is_taken() {
-        let mut collector = Collector::new(Limits::DEFAULT);
+        let mut collector = Collector::new(TraceLimits::DEFAULT);
         for (video, stream, size) in
             [(false, 1, 10), (true, 0, 20), (false, 1, 30), (true, 2, 40), (true, 0, 50)]
         {
             let record =
                 Record { video: Some(video), stream: Some(stream), size: Some(size), ..Record::default() };
-            collector.push(&record, Position::Whole).unwrap();
+            collector.push(&record, TracePosition::Whole).unwrap();
         }
-        let trace = collector.finish(Format::Rows).unwrap();
+        let trace = collector.finish(TraceFormat::Rows).unwrap();
         let sizes: Vec<u64> = trace.frames().iter().map(|frame| frame.size.get()).collect();
         assert_eq!(sizes, [20, 50]);
     }

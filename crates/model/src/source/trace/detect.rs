@@ -1,8 +1,8 @@
 //! Detection of a file's format by its first bytes: users rename files, and half of the wrong ones
 //! are one command away from a right one.
 
-use super::Format;
-use super::error::{ANY, Fault, Position, ROWS};
+use super::TraceFormat;
+use super::error::{ANY, Fault, ROWS, TracePosition};
 use super::pcap;
 
 /// How much of a file is looked at.
@@ -33,17 +33,18 @@ const UTF8: &str = "the same text in UTF-8; in PowerShell, `... | Out-File -Enco
 
 /// The kind of trace that starts with `head`, which is the whole file if it is shorter than [`LOOKED_AT`].
 /// Text that is not JSON is said to be rows, of which a plain list of sizes is a case.
-pub(super) fn format(head: &[u8]) -> Result<Format, Fault> {
-    let refuse =
-        |what: &str, valid| Err(Fault::new(Position::Whole, format!("it is {what}, not a trace"), valid));
+pub(super) fn format(head: &[u8]) -> Result<TraceFormat, Fault> {
+    let refuse = |what: &str, valid| {
+        Err(Fault::new(TracePosition::Whole, format!("it is {what}, not a trace"), valid))
+    };
     if head.is_empty() {
-        return Err(Fault::new(Position::Whole, "it is empty", ANY));
+        return Err(Fault::new(TracePosition::Whole, "it is empty", ANY));
     }
     if head.starts_with(&[0x0a, 0x0d, 0x0d, 0x0a]) {
-        return Ok(Format::PcapNg);
+        return Ok(TraceFormat::PcapNg);
     }
     if head.first_chunk().copied().and_then(pcap::magic).is_some() {
-        return Ok(Format::Pcap);
+        return Ok(TraceFormat::Pcap);
     }
     if let Some((_, what, valid)) = OTHERS.iter().find(|(start, ..)| head.starts_with(start)) {
         return refuse(what, valid);
@@ -62,7 +63,7 @@ pub(super) fn format(head: &[u8]) -> Result<Format, Fault> {
         };
     }
     match text.trim_ascii_start() {
-        [b'{', ..] => Ok(Format::Json),
+        [b'{', ..] => Ok(TraceFormat::Json),
         [b'[', ..] if text.trim_ascii_start().starts_with(b"[PACKET]") => {
             refuse("ffprobe's default output", ROWS)
         }
@@ -70,7 +71,7 @@ pub(super) fn format(head: &[u8]) -> Result<Format, Fault> {
             refuse("ffprobe's default output", ROWS)
         }
         [b'[', ..] => refuse("a JSON list", "JSON as ffprobe writes it, or one size per line"),
-        _ => Ok(Format::Rows),
+        _ => Ok(TraceFormat::Rows),
     }
 }
 
@@ -98,9 +99,9 @@ mod tests {
         ] {
             assert!(format(head).unwrap_err().reason.contains(words), "{head:?}");
         }
-        assert_eq!(format(b" \n{"), Ok(Format::Json));
-        assert_eq!(format(b"\xef\xbb\xbf{"), Ok(Format::Json));
-        assert_eq!(format(b"\xd4\xc3\xb2\xa1"), Ok(Format::Pcap));
-        assert_eq!(format(b"12"), Ok(Format::Rows));
+        assert_eq!(format(b" \n{"), Ok(TraceFormat::Json));
+        assert_eq!(format(b"\xef\xbb\xbf{"), Ok(TraceFormat::Json));
+        assert_eq!(format(b"\xd4\xc3\xb2\xa1"), Ok(TraceFormat::Pcap));
+        assert_eq!(format(b"12"), Ok(TraceFormat::Rows));
     }
 }

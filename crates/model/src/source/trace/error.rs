@@ -19,7 +19,7 @@ pub(super) const SECONDS: &str = "seconds such as `0.040000`, or `N/A`";
 
 /// The place of a fault inside a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Position {
+pub enum TracePosition {
     /// The file as a whole: it cannot be opened, or is too long, or is not a trace.
     Whole,
     /// A text file's line and column, both counted from 1, the column in characters.
@@ -36,18 +36,18 @@ pub enum Position {
 /// A fault before it is known in which file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
-    pub(super) at: Position,
+    pub(super) at: TracePosition,
     pub(super) reason: String,
     pub(super) valid: &'static str,
 }
 
 impl Fault {
-    pub(super) fn new(at: Position, reason: impl Into<String>, valid: &'static str) -> Fault {
+    pub(super) fn new(at: TracePosition, reason: impl Into<String>, valid: &'static str) -> Fault {
         Fault { at, reason: reason.into(), valid }
     }
 
     /// The operating system's refusal, in words that name no error number.
-    pub(super) fn io(at: Position, error: &io::Error) -> Fault {
+    pub(super) fn io(at: TracePosition, error: &io::Error) -> Fault {
         let reason = match error.kind() {
             io::ErrorKind::NotFound => "there is no such file".to_string(),
             io::ErrorKind::PermissionDenied => "this user may not read it".to_string(),
@@ -87,7 +87,7 @@ impl TraceError {
     }
 
     /// Where in the file.
-    pub fn at(&self) -> Position {
+    pub fn at(&self) -> TracePosition {
         self.fault.at
     }
 
@@ -106,9 +106,9 @@ impl fmt::Display for TraceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.file)?;
         match self.fault.at {
-            Position::Whole => {}
-            Position::Text { line, column } => write!(f, ", line {line}, column {column}")?,
-            Position::Byte(offset) => write!(f, ", byte {offset}")?,
+            TracePosition::Whole => {}
+            TracePosition::Text { line, column } => write!(f, ", line {line}, column {column}")?,
+            TracePosition::Byte(offset) => write!(f, ", byte {offset}")?,
         }
         write!(f, ": {}; valid is {}", self.fault.reason, self.fault.valid)
     }

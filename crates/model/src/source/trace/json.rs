@@ -14,15 +14,15 @@ use std::io::BufRead;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::collect::Collector;
-use super::error::{Fault, Position};
+use super::error::{Fault, TracePosition};
 use super::field::{BadField, Record, Section};
 use super::text::{METER, Metered, TOO_LONG};
-use super::{Format, Limits, Trace};
+use super::{Trace, TraceFormat, TraceLimits};
 
 const DOCUMENT: &str = "the output of `ffprobe -v error -select_streams v:0 -show_packets -of json VIDEO`";
 
 /// Reads one document to the end of `input`.
-pub(super) fn parse(input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fault> {
+pub(super) fn parse(input: &mut dyn BufRead, limits: TraceLimits) -> Result<Trace, Fault> {
     let mut collector = Collector::new(limits);
     let mut refusal = None;
     let mut listed = false;
@@ -35,14 +35,15 @@ pub(super) fn parse(input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fa
     }
     if !listed {
         let reason = "the JSON lists neither packets nor frames";
-        return Err(Fault::new(Position::Text { line: 1, column: 1 }, reason, DOCUMENT));
+        return Err(Fault::new(TracePosition::Text { line: 1, column: 1 }, reason, DOCUMENT));
     }
-    collector.finish(Format::Json)
+    collector.finish(TraceFormat::Json)
 }
 
 /// Why reading stopped, in our words where they are ours and in the JSON reader's where they are not.
-fn fault(error: &serde_json::Error, refusal: Option<(String, &'static str)>, limits: Limits) -> Fault {
-    let at = Position::Text { line: (error.line() as u64).max(1), column: (error.column() as u64).max(1) };
+fn fault(error: &serde_json::Error, refusal: Option<(String, &'static str)>, limits: TraceLimits) -> Fault {
+    let at =
+        TracePosition::Text { line: (error.line() as u64).max(1), column: (error.column() as u64).max(1) };
     if let Some((reason, valid)) = refusal {
         return Fault::new(at, reason, valid);
     }
@@ -171,7 +172,7 @@ impl<'de> Visitor<'de> for Object<'_, '_> {
         if record.section.is_none() || !sink.collector.wants(record.section) {
             return Ok(());
         }
-        let anywhere = Position::Whole;
+        let anywhere = TracePosition::Whole;
         sink.collector.push(&record, anywhere).map_err(|fault| sink.refuse(fault.reason, fault.valid))
     }
 }

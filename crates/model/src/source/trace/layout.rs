@@ -8,7 +8,7 @@
 //! else is refused with the command that prints keys.
 
 use super::cell::Cell;
-use super::error::{Fault, Position, ROWS, SIZE};
+use super::error::{Fault, ROWS, SIZE, TracePosition};
 use super::field::{self, BadField, Record, Section, decimal, is_flags, picture_type, shown, whole};
 
 const MEDIA: [&str; 5] = ["video", "audio", "subtitle", "data", "attachment"];
@@ -85,20 +85,20 @@ impl Layout {
                     "`{}` is no field of a coded frame that can be told without its key",
                     shown(text)
                 );
-                return Err(Fault::new(Position::Text { line, column: cell.column }, reason, ROWS));
+                return Err(Fault::new(TracePosition::Text { line, column: cell.column }, reason, ROWS));
             }
         }
         layout.presentation = times.first().copied();
         let doubt = |places: &[usize], what: &str, means: &str| {
             let (first, second) = (places[0] + 1, places[1] + 1);
-            let at = Position::Text { line, column: cells[places[1]].column };
+            let at = TracePosition::Text { line, column: cells[places[1]].column };
             let reason =
                 format!("fields {first} and {second} both hold {what}, and no key says which is {means}");
             Err(Fault::new(at, reason, ROWS))
         };
         match (sizes.as_slice(), times.as_slice()) {
             ([], _) => {
-                let at = Position::Text { line, column: cells[0].column };
+                let at = TracePosition::Text { line, column: cells[0].column };
                 Err(Fault::new(at, "the row has no whole number that could be a size", ROWS))
             }
             ([_, _, ..], _) => doubt(&sizes, "whole numbers", "the size"),
@@ -125,7 +125,7 @@ impl Layout {
             let reason =
                 format!("the row has {have} {}, and line {first} has {want} {}", plural(have), plural(want));
             let valid = if self.plain { SIZE } else { ROWS };
-            return Err(Fault::new(Position::Text { line, column: extra }, reason, valid));
+            return Err(Fault::new(TracePosition::Text { line, column: extra }, reason, valid));
         }
         let placed = |bad: BadField, place: usize| cells[place].fault(line, bad);
         let seconds = |place: Option<usize>| match place {
@@ -150,7 +150,7 @@ impl Layout {
     pub(super) fn check_sizes(&self, step: Option<u64>) -> Result<(), Fault> {
         match step {
             Some(step) if step > 0 && !self.plain => {
-                let at = Position::Text { line: self.line, column: self.column };
+                let at = TracePosition::Text { line: self.line, column: self.column };
                 let reason =
                     format!("the only whole numbers rise by {step} from row to row, so they are not sizes");
                 Err(Fault::new(at, reason, ROWS))

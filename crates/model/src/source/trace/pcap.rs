@@ -15,8 +15,8 @@ use std::io::BufRead;
 use laxity_units::{Bytes, Span, Time};
 
 use super::binary::{CAPTURE, Order, Stream};
-use super::error::{Fault, Position};
-use super::{Format, Frame, Limits, Trace, link};
+use super::error::{Fault, TracePosition};
+use super::{Frame, Trace, TraceFormat, TraceLimits, link};
 
 /// A longer packet is a broken length: no link carries it, and libpcap's own bound is a fifth of a megabyte.
 pub(super) const LONGEST_PACKET: u32 = 1 << 28;
@@ -35,16 +35,16 @@ pub(super) fn magic(bytes: [u8; 4]) -> Option<(Order, i128)> {
 }
 
 /// Reads a capture to the end of `input`.
-pub(super) fn parse(input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fault> {
+pub(super) fn parse(input: &mut dyn BufRead, limits: TraceLimits) -> Result<Trace, Fault> {
     let mut stream = Stream::new(input, limits);
     let head: [u8; 24] = stream.array("the file header")?;
     let Some((order, fraction_ps)) = magic([head[0], head[1], head[2], head[3]]) else {
-        return Err(Fault::new(Position::Byte(0), "these four bytes are no pcap's", CAPTURE));
+        return Err(Fault::new(TracePosition::Byte(0), "these four bytes are no pcap's", CAPTURE));
     };
     let version = (order.u16(&head, 4), order.u16(&head, 6));
     if version != (2, 4) {
         let reason = format!("the capture has version {}.{}", version.0, version.1);
-        return Err(Fault::new(Position::Byte(4), reason, "a pcap of version 2.4, the only one in use"));
+        return Err(Fault::new(TracePosition::Byte(4), reason, "a pcap of version 2.4, the only one in use"));
     }
     // The upper half says whether a check sequence is there, which few captures have.
     let link_type = order.u32(&head, 20) as u16;
@@ -57,24 +57,24 @@ pub(super) fn parse(input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fa
         if i128::from(fraction) * fraction_ps >= PS_PER_SEC {
             let reason =
                 format!("the time stamp has {fraction} parts of a second, which is more than a second");
-            return Err(Fault::new(Position::Byte(start + 4), reason, CAPTURE));
+            return Err(Fault::new(TracePosition::Byte(start + 4), reason, CAPTURE));
         }
         packets.check(captured, original, start + 8)?;
         let begin = stream.bytes(captured.min(link::LOOKED_AT).into(), "a packet")?;
         packets.push(Some(at), original, link::header(link_type, &begin));
         stream.skip(u64::from(captured) - begin.len() as u64, "a packet")?;
     }
-    packets.finish(Format::Pcap)
+    packets.finish(TraceFormat::Pcap)
 }
 
 /// The packets of a capture, of either format.
 pub(super) struct Packets {
-    limits: Limits,
+    limits: TraceLimits,
     packets: Vec<(Option<i128>, u64, u8)>,
 }
 
 impl Packets {
-    pub(super) fn new(limits: Limits) -> Packets {
+    pub(super) fn new(limits: TraceLimits) -> Packets {
         Packets { limits, packets: Vec::new() }
     }
 
@@ -94,18 +94,18 @@ impl Packets {
         } else if self.packets.len() >= self.limits.frames {
             let reason = format!("the capture has more than {} packets", self.limits.frames);
             let valid = "a shorter capture: `editcap -r` and `tcpdump -c` take a part";
-            return Err(Fault::new(Position::Byte(offset), reason, valid));
+            return Err(Fault::new(TracePosition::Byte(offset), reason, valid));
         } else {
             return Ok(());
         };
-        Err(Fault::new(Position::Byte(offset), reason, CAPTURE))
+        Err(Fault::new(TracePosition::Byte(offset), reason, CAPTURE))
     }
 
     /// The trace, in the order of time: with several receive queues, the order of a capture is the order in
     /// which the kernel's rings were read. If some packet has no time, the order of the file is all there is.
-    pub(super) fn finish(mut self, format: Format) -> Result<Trace, Fault> {
+    pub(super) fn finish(mut self, format: TraceFormat) -> Result<Trace, Fault> {
         if self.packets.is_empty() {
-            return Err(Fault::new(Position::Whole, "the capture has no packets", CAPTURE));
+            return Err(Fault::new(TracePosition::Whole, "the capture has no packets", CAPTURE));
         }
         let timed = self.packets.iter().all(|(at, ..)| at.is_some());
         if timed {
@@ -120,7 +120,7 @@ impl Packets {
                 Err(_) => {
                     let reason = "the capture spans more than 213 days";
                     return Err(Fault::new(
-                        Position::Whole,
+                        TracePosition::Whole,
                         reason,
                         "a shorter capture, or one set of time stamps",
                     ));

@@ -17,9 +17,9 @@
 use std::io::BufRead;
 
 use super::binary::{CAPTURE, Order, Stream};
-use super::error::{Fault, Position};
+use super::error::{Fault, TracePosition};
 use super::pcap::{LONGEST_PACKET, Packets};
-use super::{Format, Limits, Trace, link};
+use super::{Trace, TraceFormat, TraceLimits, link};
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
@@ -55,7 +55,7 @@ impl Ticks {
 }
 
 /// Reads a capture to the end of `input`.
-pub(super) fn parse(input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fault> {
+pub(super) fn parse(input: &mut dyn BufRead, limits: TraceLimits) -> Result<Trace, Fault> {
     let mut stream = Stream::new(input, limits);
     let mut packets = Packets::new(limits);
     let mut interfaces: Vec<Ticks> = Vec::new();
@@ -70,7 +70,11 @@ pub(super) fn parse(input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fa
             continue;
         }
         let Some(order) = order else {
-            return Err(Fault::new(Position::Byte(start), "these bytes are no pcapng section's", CAPTURE));
+            return Err(Fault::new(
+                TracePosition::Byte(start),
+                "these bytes are no pcapng section's",
+                CAPTURE,
+            ));
         };
         let block = Block { start, kind: order.u32(&head, 0), length: order.u32(&head, 4), order };
         block.check(12)?;
@@ -78,7 +82,7 @@ pub(super) fn parse(input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fa
             INTERFACE => {
                 if interfaces.len() >= MOST_INTERFACES {
                     let reason = format!("the section has more than {MOST_INTERFACES} interfaces");
-                    return Err(Fault::new(Position::Byte(start), reason, CAPTURE));
+                    return Err(Fault::new(TracePosition::Byte(start), reason, CAPTURE));
                 }
                 interfaces.push(block.interface(&mut stream)?);
             }
@@ -97,7 +101,7 @@ pub(super) fn parse(input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fa
             _ => block.leave(&mut stream, 0)?,
         }
     }
-    packets.finish(Format::PcapNg)
+    packets.finish(TraceFormat::PcapNg)
 }
 
 /// Skips the section header that begins with these eight bytes, and returns its byte order.
@@ -108,14 +112,14 @@ fn section(stream: &mut Stream<'_>, head: &[u8; 8], start: u64) -> Result<Order,
         [0x1a, 0x2b, 0x3c, 0x4d] => Order::Big,
         _ => {
             let reason = "these four bytes do not tell the section's byte order";
-            return Err(Fault::new(Position::Byte(start + 8), reason, CAPTURE));
+            return Err(Fault::new(TracePosition::Byte(start + 8), reason, CAPTURE));
         }
     };
     let major = order.u16(&body, 4);
     if major != 1 {
         let reason = format!("the section has version {major}.{}", order.u16(&body, 6));
         return Err(Fault::new(
-            Position::Byte(start + 12),
+            TracePosition::Byte(start + 12),
             reason,
             "a pcapng of version 1, the only one in use",
         ));
@@ -141,7 +145,7 @@ impl Block {
         if length < least || !length.is_multiple_of(4) || length > LONGEST_PACKET {
             let kind = self.kind;
             let reason = format!("a block of type {kind} cannot have a length of {length} bytes");
-            return Err(Fault::new(Position::Byte(self.start + 4), reason, CAPTURE));
+            return Err(Fault::new(TracePosition::Byte(self.start + 4), reason, CAPTURE));
         }
         Ok(())
     }
@@ -153,7 +157,7 @@ impl Block {
         let again = self.order.u32(&stream.array::<4>("a block's second length")?, 0);
         if again != self.length {
             let reason = format!("the block's length is {} before it and {again} after it", self.length);
-            return Err(Fault::new(Position::Byte(at), reason, CAPTURE));
+            return Err(Fault::new(TracePosition::Byte(at), reason, CAPTURE));
         }
         Ok(())
     }
@@ -170,7 +174,7 @@ impl Block {
         let count = u64::from(self.length - 12);
         if count > LONGEST_DESCRIPTION {
             let reason = format!("the description of an interface has {count} bytes");
-            return Err(Fault::new(Position::Byte(self.start + 4), reason, CAPTURE));
+            return Err(Fault::new(TracePosition::Byte(self.start + 4), reason, CAPTURE));
         }
         let body = stream.bytes(count, "the description of an interface")?;
         let mut ticks = Ticks { link_type: self.order.u16(&body, 0), ..Ticks::DEFAULT };
@@ -178,7 +182,7 @@ impl Block {
         while place + 4 <= body.len() {
             let (code, length) =
                 (self.order.u16(&body, place), usize::from(self.order.u16(&body, place + 2)));
-            let at = Position::Byte(self.start + 8 + place as u64);
+            let at = TracePosition::Byte(self.start + 8 + place as u64);
             let Some(value) = body.get(place + 4..place + 4 + length) else {
                 return Err(Fault::new(at, format!("option {code} is longer than its block"), CAPTURE));
             };
@@ -220,12 +224,12 @@ impl Block {
         let Some(ticks) = interfaces.get(interface as usize) else {
             let reason =
                 format!("the packet is of interface {interface}, which no block before it describes");
-            return Err(Fault::new(Position::Byte(self.start + 8), reason, CAPTURE));
+            return Err(Fault::new(TracePosition::Byte(self.start + 8), reason, CAPTURE));
         };
         let [high, low, captured, original] = [4, 8, 12, 16].map(|place| order.u32(&body, place));
         if captured > self.length - 32 {
             let reason = format!("{captured} captured bytes do not fit in their block of {}", self.length);
-            return Err(Fault::new(Position::Byte(self.start + 20), reason, CAPTURE));
+            return Err(Fault::new(TracePosition::Byte(self.start + 20), reason, CAPTURE));
         }
         let at = ticks.ps(u64::from(high) << 32 | u64::from(low));
         packets.check(captured, original, self.start + 20)?;
@@ -236,7 +240,7 @@ impl Block {
 }
 
 /// Ticks in a second by the option's byte: 10 to the given power, or 2 to it if the top bit is set.
-fn per_second(unit: u8, at: Position) -> Result<u128, Fault> {
+fn per_second(unit: u8, at: TracePosition) -> Result<u128, Fault> {
     let (base, power): (u128, u32) =
         if unit & 0x80 == 0 { (10, unit.into()) } else { (2, (unit & 0x7f).into()) };
     base.checked_pow(power).ok_or_else(|| {

@@ -14,11 +14,11 @@ use std::io::BufRead;
 
 use super::cell::{Cell, cells};
 use super::collect::Collector;
-use super::error::{Fault, Position, ROWS};
+use super::error::{Fault, ROWS, TracePosition};
 use super::field::{Record, Section};
 use super::layout::{ENOUGH_TO_RISE, Layout};
 use super::text::Lines;
-use super::{Format, Limits, Trace};
+use super::{Trace, TraceFormat, TraceLimits};
 
 /// Rows of other views, which carry no frame.
 const OTHER_SECTIONS: [&str; 14] = [
@@ -39,7 +39,7 @@ const OTHER_SECTIONS: [&str; 14] = [
 ];
 
 /// Reads rows to the end of `input`.
-pub(super) fn parse(input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fault> {
+pub(super) fn parse(input: &mut dyn BufRead, limits: TraceLimits) -> Result<Trace, Fault> {
     let mut lines = Lines::new(input, limits);
     let mut collector = Collector::new(limits);
     let mut layout: Option<Layout> = None;
@@ -58,7 +58,7 @@ pub(super) fn parse(input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fa
         if !collector.wants(section) {
             continue;
         }
-        let start = Position::Text { line: number, column: 1 };
+        let start = TracePosition::Text { line: number, column: 1 };
         let record = if cells.iter().any(|cell| cell.text.contains('=')) {
             keyed(section, cells, number)?
         } else if cells.is_empty() {
@@ -81,7 +81,7 @@ pub(super) fn parse(input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fa
         }
         None => false,
     };
-    collector.finish(if plain { Format::Sizes } else { Format::Rows })
+    collector.finish(if plain { TraceFormat::Sizes } else { TraceFormat::Rows })
 }
 
 /// A record of cells with keys.
@@ -97,7 +97,7 @@ fn keyed(section: Option<Section>, cells: &[Cell<'_>], line: u64) -> Result<Reco
         record.set(key, text).map_err(|bad| value.fault(line, bad))?;
     }
     if record.size.is_none() {
-        let at = Position::Text { line, column: cells.first().map_or(1, |cell| cell.column) };
+        let at = TracePosition::Text { line, column: cells.first().map_or(1, |cell| cell.column) };
         return Err(Fault::new(at, "the row has no size", ROWS));
     }
     Ok(record)

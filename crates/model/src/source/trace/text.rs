@@ -2,8 +2,8 @@
 
 use std::io::{self, BufRead, Read};
 
-use super::Limits;
-use super::error::{ANY, Fault, Position};
+use super::TraceLimits;
+use super::error::{ANY, Fault, TracePosition};
 
 /// No row that a program writes comes near this; a file with no line ends must not be held in memory.
 const LONGEST_LINE: usize = 64 * 1024;
@@ -14,14 +14,14 @@ pub(super) const TOO_LONG: &str = "a shorter file: the rows of the frames that t
 /// The lines of a text, counted, decoded and bounded.
 pub(super) struct Lines<'a> {
     input: &'a mut dyn BufRead,
-    limits: Limits,
+    limits: TraceLimits,
     taken: u64,
     number: u64,
     buffer: Vec<u8>,
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(input: &'a mut dyn BufRead, limits: Limits) -> Lines<'a> {
+    pub(super) fn new(input: &'a mut dyn BufRead, limits: TraceLimits) -> Lines<'a> {
         Lines { input, limits, taken: 0, number: 0, buffer: Vec::new() }
     }
 
@@ -29,7 +29,7 @@ impl<'a> Lines<'a> {
     pub(super) fn next(&mut self) -> Result<Option<(u64, &str)>, Fault> {
         self.buffer.clear();
         self.number += 1;
-        let start = Position::Text { line: self.number, column: 1 };
+        let start = TracePosition::Text { line: self.number, column: 1 };
         let bound = LONGEST_LINE as u64 + 1;
         let read = (&mut *self.input).take(bound).read_until(b'\n', &mut self.buffer);
         let read = read.map_err(|error| Fault::io(start, &error))?;
@@ -59,7 +59,7 @@ fn not_text(line: &[u8], place: usize, number: u64) -> Fault {
     let column = String::from_utf8_lossy(&line[..place]).chars().count() as u64 + 1;
     let byte = line.get(place).copied().unwrap_or_default();
     Fault::new(
-        Position::Text { line: number, column },
+        TracePosition::Text { line: number, column },
         format!("the byte 0x{byte:02x} is not UTF-8 text"),
         "a text in UTF-8 or ASCII",
     )
@@ -75,7 +75,7 @@ pub(super) struct Metered<'a> {
 pub(super) const METER: &str = "the text is longer than the reader accepts";
 
 impl<'a> Metered<'a> {
-    pub(super) fn new(input: &'a mut dyn BufRead, limits: Limits) -> Metered<'a> {
+    pub(super) fn new(input: &'a mut dyn BufRead, limits: TraceLimits) -> Metered<'a> {
         Metered { input, left: limits.bytes }
     }
 }
@@ -92,7 +92,7 @@ impl Read for Metered<'_> {
 mod tests {
     use super::*;
 
-    fn fault(bytes: &[u8], limits: Limits) -> Fault {
+    fn fault(bytes: &[u8], limits: TraceLimits) -> Fault {
         let mut input = bytes;
         let mut lines = Lines::new(&mut input, limits);
         loop {
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn ends_of_lines_are_not_content() {
         let mut input = &b"a\r\nb\n\nc"[..];
-        let mut lines = Lines::new(&mut input, Limits::DEFAULT);
+        let mut lines = Lines::new(&mut input, TraceLimits::DEFAULT);
         assert_eq!(lines.next().unwrap(), Some((1, "a")));
         assert_eq!(lines.next().unwrap(), Some((2, "b")));
         assert_eq!(lines.next().unwrap(), Some((3, "")));
@@ -117,13 +117,17 @@ mod tests {
 
     #[test]
     fn what_is_not_text_is_placed() {
-        let latin =
-            fault("12\n12 é\n".replace('é', "\u{1}").as_bytes(), Limits { bytes: 3, ..Limits::DEFAULT });
-        assert_eq!(latin.at, Position::Text { line: 2, column: 1 });
-        let latin = fault(b"12\n\xc3\xa9\xe9\n", Limits::DEFAULT);
-        assert_eq!(latin.at, Position::Text { line: 2, column: 2 });
+        let latin = fault(
+            "12\n12 é\n".replace('é', "\u{1}").as_bytes(),
+            TraceLimits { bytes: 3, ..TraceLimits::DEFAULT },
+        );
+        assert_eq!(latin.at, TracePosition::Text { line: 2, column: 1 });
+        let latin = fault(b"12\n\xc3\xa9\xe9\n", TraceLimits::DEFAULT);
+        assert_eq!(latin.at, TracePosition::Text { line: 2, column: 2 });
         assert!(latin.reason.contains("0xe9"), "{latin:?}");
-        assert!(fault(b"12\n1\x002", Limits::DEFAULT).reason.contains("0x00"));
-        assert!(fault(&vec![b'1'; LONGEST_LINE + 9], Limits::DEFAULT).reason.contains("longer than 65536"));
+        assert!(fault(b"12\n1\x002", TraceLimits::DEFAULT).reason.contains("0x00"));
+        assert!(
+            fault(&vec![b'1'; LONGEST_LINE + 9], TraceLimits::DEFAULT).reason.contains("longer than 65536")
+        );
     }
 }

@@ -10,12 +10,12 @@ use Step::*;
 use super::*;
 
 pub(super) fn told_apart(ahead: u32) -> ViaConfig {
-    let limits = Limits { doorbells: Doorbells::Apart { ahead }, ..Limits::NONE };
+    let limits = ViLimits { doorbells: Doorbells::Apart { ahead }, ..ViLimits::NONE };
     ViaConfig { limits, ..looks(Firmware::QualityOfService) }
 }
 
-pub(super) fn of(process: u32, vi: Vi) -> Vi {
-    Vi { process, ..vi }
+pub(super) fn of(process: u32, vi: AdapterVi) -> AdapterVi {
+    AdapterVi { process, ..vi }
 }
 
 /// As [`super::timelines`] has it with a round of four looks (2000) before each thing that is
@@ -25,7 +25,7 @@ pub(super) fn of(process: u32, vi: Vi) -> Vi {
 #[test]
 fn one_message_alone_has_a_round_of_looks_at_each_step() {
     let mut bench = Bench::new(told_apart(4), &[reserved(1000)]);
-    bench.ring(0, Doorbell::Send(message(0, 0, 1024)));
+    bench.ring(0, ViDoorbell::Send(message(0, 0, 1024)));
     let steps = bench.finish().steps(0, 0);
     // 2000 + 7500. Rounds begin at 9500, 11500 and 13500; the descriptor is there at 12000.
     assert_eq!(steps[..2], [(SendDescriptorProgrammed, 9500), (SendDescriptorDown, 13_500)]);
@@ -46,10 +46,10 @@ fn beside_a_flood_each_visit_waits_for_what_is_in_hand() {
     let steps = |at: u64, flood: u64| {
         let mut bench = Bench::new(told_apart(4), &[of(1, reserved(1000)), of(2, PLAIN), of(2, PLAIN)]);
         (0..flood).for_each(|number| {
-            bench.ring(0, Doorbell::Send(message(1, number, 4096)));
-            bench.ring(0, Doorbell::Send(message(2, number, 4096)));
+            bench.ring(0, ViDoorbell::Send(message(1, number, 4096)));
+            bench.ring(0, ViDoorbell::Send(message(2, number, 4096)));
         });
-        bench.ring(at, Doorbell::Send(message(0, 0, 1024)));
+        bench.ring(at, ViDoorbell::Send(message(0, 0, 1024)));
         bench.finish().steps(0, 0).iter().map(|(_, done)| done - at).collect::<Vec<_>>()
     };
     let alone = steps(0, 0);
@@ -66,10 +66,10 @@ fn beside_a_flood_each_visit_waits_for_what_is_in_hand() {
     assert!(worst[1] <= 2 * processor + hdma, "{worst:?}");
     assert!(worst[3] <= 4 * processor + 2 * hdma && worst[3] > hdma / 2, "{worst:?}");
     // Merged, it waits for all of the flood: 80 messages of which each takes HDMA 37 us.
-    let merged = ViaConfig { limits: Limits::NONE, ..told_apart(4) };
+    let merged = ViaConfig { limits: ViLimits::NONE, ..told_apart(4) };
     let mut bench = Bench::new(merged, &[reserved(1000), PLAIN]);
-    (0..80).for_each(|number| bench.ring(0, Doorbell::Send(message(1, number, 4096))));
-    bench.ring(300_000, Doorbell::Send(message(0, 0, 1024)));
+    (0..80).for_each(|number| bench.ring(0, ViDoorbell::Send(message(1, number, 4096))));
+    bench.ring(300_000, ViDoorbell::Send(message(0, 0, 1024)));
     assert!(bench.finish().steps(0, 0)[0].1 > 1_000_000);
 }
 
@@ -78,10 +78,11 @@ fn beside_a_flood_each_visit_waits_for_what_is_in_hand() {
 #[test]
 fn processes_have_equal_parts_whatever_they_open() {
     for count in [1, 4, 12] {
-        let vis: Vec<Vi> = std::iter::once(of(1, PLAIN)).chain((0..count).map(|_| of(2, PLAIN))).collect();
+        let vis: Vec<AdapterVi> =
+            std::iter::once(of(1, PLAIN)).chain((0..count).map(|_| of(2, PLAIN))).collect();
         let mut bench = Bench::new(told_apart(4), &vis);
         for number in 0..60 {
-            (0..=count).for_each(|vi| bench.ring(0, Doorbell::Send(message(vi, number, 4096))));
+            (0..=count).for_each(|vi| bench.ring(0, ViDoorbell::Send(message(vi, number, 4096))));
         }
         let departures = bench.finish().departures();
         let own = departures[..100].iter().filter(|(vi, _)| *vi == 0).count();
@@ -92,10 +93,10 @@ fn processes_have_equal_parts_whatever_they_open() {
 /// A process that posts receive descriptors without end gets its turns, and no more.
 #[test]
 fn room_that_is_posted_without_end_goes_in_turn() {
-    let vis = [of(1, reserved(500)), Vi { receives: Some(0), ..of(2, reserved(100_000)) }];
+    let vis = [of(1, reserved(500)), AdapterVi { receives: Some(0), ..of(2, reserved(100_000)) }];
     let mut bench = Bench::new(told_apart(4), &vis);
-    (0..200).for_each(|_| bench.ring(0, Doorbell::Receive(1)));
-    (0..6).for_each(|number| bench.ring(number * 500_000, Doorbell::Send(message(0, number, 1024))));
+    (0..200).for_each(|_| bench.ring(0, ViDoorbell::Receive(1)));
+    (0..6).for_each(|number| bench.ring(number * 500_000, ViDoorbell::Send(message(0, number, 1024))));
     bench.finish();
     for number in 0..6 {
         let begun = bench.steps(0, number)[0].1 - number * 500_000;
@@ -108,7 +109,7 @@ fn room_that_is_posted_without_end_goes_in_turn() {
 #[test]
 fn what_exceeds_a_bandwidth_is_told_to_the_other_side() {
     let mut bench = Bench::new(told_apart(4), &[reserved(1000)]);
-    (0..4).for_each(|number| bench.ring(0, Doorbell::Send(message(0, number, 4096))));
+    (0..4).for_each(|number| bench.ring(0, ViDoorbell::Send(message(0, number, 4096))));
     bench.finish();
     let in_turn: Vec<bool> = bench
         .told
@@ -136,8 +137,8 @@ fn what_exceeds_a_bandwidth_is_told_to_the_other_side() {
 #[test]
 fn answers_are_told_apart_from_what_a_process_sends() {
     let mut bench = Bench::new(told_apart(1), &[of(1, PLAIN), of(1, PLAIN)]);
-    (0..10).for_each(|number| bench.ring(0, Doorbell::Answer(message(0, number, 4096))));
-    (0..3).for_each(|number| bench.ring(0, Doorbell::Send(message(1, number, 4096))));
+    (0..10).for_each(|number| bench.ring(0, ViDoorbell::Answer(message(0, number, 4096))));
+    (0..3).for_each(|number| bench.ring(0, ViDoorbell::Send(message(1, number, 4096))));
     let order: Vec<u32> = bench.finish().departures().iter().map(|(vi, _)| *vi).collect();
     // The first is begun when it is asked for, and the rest are there before anything else is.
     assert_eq!(order[..7], [0, 0, 1, 0, 1, 0, 1]);
@@ -161,7 +162,7 @@ fn beside<T: Copy>(gaps: &[u64], others: impl Iterator<Item = (u64, T)>) -> Vec<
 /// others (gap, interface and size), and alone.
 pub(super) fn beside_and_alone(
     config: ViaConfig,
-    vis: &[Vi; 4],
+    vis: &[AdapterVi; 4],
     gaps: &[u64],
     flood: &[(u64, u32, u64)],
 ) -> Vec<(u64, u64)> {
@@ -172,7 +173,7 @@ pub(super) fn beside_and_alone(
         for (at, act) in &acts {
             let (vi, size) = act.unwrap_or((0, 1024));
             if act.is_none() || !alone {
-                bench.ring(*at, Doorbell::Send(message(vi, numbers[vi as usize], size)));
+                bench.ring(*at, ViDoorbell::Send(message(vi, numbers[vi as usize], size)));
                 numbers[vi as usize] += 1;
             }
         }
@@ -209,11 +210,11 @@ proptest! {
         ahead in 1u32..5,
         nsdma_queue in any::<bool>(),
     ) {
-        let limits = Limits { nsdma_queue, ..told_apart(ahead).limits };
+        let limits = ViLimits { nsdma_queue, ..told_apart(ahead).limits };
         let config = ViaConfig { limits, ..told_apart(ahead) };
         // The last has a bandwidth and sends more than it is for, the one before has descriptors to
         // be fetched.
-        let vis = [of(1, reserved(1000)), of(2, PLAIN), of(2, PLAIN), Vi { receives: Some(0), ..of(3, PLAIN) }, of(4, reserved(30_000))];
+        let vis = [of(1, reserved(1000)), of(2, PLAIN), of(2, PLAIN), AdapterVi { receives: Some(0), ..of(3, PLAIN) }, of(4, reserved(30_000))];
         // The virtual interface, the kind of event, and the size.
         let acts = beside(&gaps, flood.iter().map(|(gap, vi, kind, size)| (*gap, (*vi, *kind, *size))));
         let run = |alone: bool| {
@@ -221,30 +222,30 @@ proptest! {
             let (mut numbers, mut came) = ([0; 5], [0; 5]);
             // Uses up its bandwidth for longer than the test lasts.
             for number in (0..2).filter(|_| !alone) {
-                bench.ring(0, Doorbell::Send(message(4, number, 4096)));
-                bench.ring(0, Doorbell::Receive(4));
-                bench.reach(0, Message { in_turn: true, ..message(4, came[4], 4096) });
+                bench.ring(0, ViDoorbell::Send(message(4, number, 4096)));
+                bench.ring(0, ViDoorbell::Receive(4));
+                bench.reach(0, ViMessage { in_turn: true, ..message(4, came[4], 4096) });
                 numbers[4] += 1;
                 came[4] += 1;
             }
             for (at, act) in &acts {
                 match act {
                     None => {
-                        bench.ring(*at, Doorbell::Send(message(0, numbers[0], 1024)));
+                        bench.ring(*at, ViDoorbell::Send(message(0, numbers[0], 1024)));
                         numbers[0] += 1;
                     }
                     Some(_) if alone => {}
                     Some((vi, kind, size)) => {
                         let place = *vi as usize;
                         let doorbell = match kind {
-                            0 => Doorbell::Receive(*vi),
+                            0 => ViDoorbell::Receive(*vi),
                             1 => {
-                                bench.reach(*at, Message { in_turn: *vi == 4, ..message(*vi, came[place], *size) });
+                                bench.reach(*at, ViMessage { in_turn: *vi == 4, ..message(*vi, came[place], *size) });
                                 came[place] += 1;
                                 continue;
                             }
-                            2 if *vi != 4 => Doorbell::Answer(message(*vi, numbers[place], *size)),
-                            _ => Doorbell::Send(message(*vi, numbers[place], *size)),
+                            2 if *vi != 4 => ViDoorbell::Answer(message(*vi, numbers[place], *size)),
+                            _ => ViDoorbell::Send(message(*vi, numbers[place], *size)),
                         };
                         numbers[place] += u64::from(*kind > 1);
                         // A few at once.

@@ -6,14 +6,14 @@ use super::*;
 
 #[derive(Debug, Clone)]
 enum Act {
-    Ring(Doorbell),
-    Reach(Message),
+    Ring(ViDoorbell),
+    Reach(ViMessage),
     Flush(u32),
     Renegotiate(u32, Option<u64>),
 }
 
 fn acts() -> impl Strategy<Value = Vec<(u64, Act)>> {
-    let any_message = (0u32..3, 0u64..20_000, any::<bool>()).prop_map(|(vi, size, directed)| Message {
+    let any_message = (0u32..3, 0u64..20_000, any::<bool>()).prop_map(|(vi, size, directed)| ViMessage {
         in_turn: size % 3 == 0,
         vi,
         number: 0,
@@ -21,8 +21,8 @@ fn acts() -> impl Strategy<Value = Vec<(u64, Act)>> {
         directed,
     });
     let act = prop_oneof![
-        4 => any_message.clone().prop_map(|message| Act::Ring(Doorbell::Send(message))),
-        3 => (0u32..3).prop_map(|vi| Act::Ring(Doorbell::Receive(vi))),
+        4 => any_message.clone().prop_map(|message| Act::Ring(ViDoorbell::Send(message))),
+        3 => (0u32..3).prop_map(|vi| Act::Ring(ViDoorbell::Receive(vi))),
         4 => any_message.prop_map(Act::Reach),
         1 => (0u32..3).prop_map(Act::Flush),
         1 => (0u32..3, any::<bool>()).prop_map(|(vi, has)| Act::Renegotiate(vi, has.then_some(50))),
@@ -43,7 +43,7 @@ fn configs() -> impl Strategy<Value = ViaConfig> {
             firmware,
             costs: FirmwareCosts::FREE,
             engines: Engines::FREE,
-            limits: Limits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort, doorbells },
+            limits: ViLimits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort, doorbells },
         },
     )
 }
@@ -54,15 +54,15 @@ pub(super) fn doorbells() -> impl Strategy<Value = Doorbells> {
 
 /// Outputs of an adapter, in order, and its final state; on the fast path if it can and `may`.
 fn run(config: ViaConfig, acts: &[(u64, Act)], may: bool) -> (Vec<(Time, ViaOutput)>, Via) {
-    let vis = [reserved(200), Vi { receives: Some(2), process: 1, ..reserved(2000) }, PLAIN];
+    let vis = [reserved(200), AdapterVi { receives: Some(2), process: 1, ..reserved(2000) }, PLAIN];
     let mut via = Via::new(config, vis);
     via.at_once &= may;
     let (mut now, mut told) = (0, Vec::new());
     for (number, (gap, act)) in (0..).zip(acts) {
         now += gap;
-        let (at, named) = (ns(now), |message: Message| Message { number, ..message });
+        let (at, named) = (ns(now), |message: ViMessage| ViMessage { number, ..message });
         match act {
-            Act::Ring(Doorbell::Send(message)) => via.ring(at, Doorbell::Send(named(*message))),
+            Act::Ring(ViDoorbell::Send(message)) => via.ring(at, ViDoorbell::Send(named(*message))),
             Act::Ring(doorbell) => via.ring(at, *doorbell),
             Act::Reach(message) => via.reach(at, named(*message)),
             Act::Flush(vi) => via.flush(at, *vi),
@@ -97,10 +97,10 @@ fn who_goes_in_one_go() {
         Via::new(ViaConfig { firmware, costs, engines, limits }, []).at_once
     };
     let stamped = Firmware::QualityOfService;
-    assert!(free(stamped, Limits::NONE) && free(Firmware::Parallel, Limits::NONE));
-    assert!(free(stamped, Limits { send_buffers: Some(1), receive_buffers: Some(1), ..Limits::NONE }));
-    assert!(!free(Firmware::Sequential { overlap: true }, Limits::NONE));
-    assert!(!free(stamped, Limits { best_effort: Some(Rate::from_bytes_per_sec(1)), ..Limits::NONE }));
-    assert!(!free(stamped, Limits { send_buffers: Some(0), ..Limits::NONE }));
+    assert!(free(stamped, ViLimits::NONE) && free(Firmware::Parallel, ViLimits::NONE));
+    assert!(free(stamped, ViLimits { send_buffers: Some(1), receive_buffers: Some(1), ..ViLimits::NONE }));
+    assert!(!free(Firmware::Sequential { overlap: true }, ViLimits::NONE));
+    assert!(!free(stamped, ViLimits { best_effort: Some(Rate::from_bytes_per_sec(1)), ..ViLimits::NONE }));
+    assert!(!free(stamped, ViLimits { send_buffers: Some(0), ..ViLimits::NONE }));
     assert!(!Via::new(ViaConfig::table_1(stamped), []).at_once);
 }

@@ -36,7 +36,14 @@ fn configs() -> impl Strategy<Value = ViaConfig> {
         |(firmware, send_buffers, receive_buffers, nsdma_queue, guard, best_effort, poll, doorbells)| {
             ViaConfig {
                 costs: FirmwareCosts::table_1(firmware, Span::from_ns(poll)),
-                limits: Limits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort, doorbells },
+                limits: ViLimits {
+                    send_buffers,
+                    receive_buffers,
+                    nsdma_queue,
+                    guard,
+                    best_effort,
+                    doorbells,
+                },
                 ..ViaConfig::table_1(firmware)
             }
         },
@@ -46,19 +53,19 @@ fn configs() -> impl Strategy<Value = ViaConfig> {
 proptest! {
     #[test]
     fn everything_ends_once(config in configs(), acts in acts(), receives in prop_oneof![Just(None), (0u32..5).prop_map(Some)]) {
-        let vis = [reserved(200), Vi { receives, process: 1, ..reserved(2000) }, PLAIN];
+        let vis = [reserved(200), AdapterVi { receives, process: 1, ..reserved(2000) }, PLAIN];
         let mut bench = Bench::new(config, &vis);
         let (mut now, mut sent, mut came, mut room) = (0, [0u64; 3], [0u64; 3], 0);
         for (gap, act) in &acts {
             now += gap;
             match act {
                 Act::Send(vi, size) => {
-                    bench.ring(now, Doorbell::Send(message(*vi, sent[*vi as usize], *size)));
+                    bench.ring(now, ViDoorbell::Send(message(*vi, sent[*vi as usize], *size)));
                     sent[*vi as usize] += 1;
                 }
                 Act::Receive(vi) => {
                     room += u64::from(*vi == 1);
-                    bench.ring(now, Doorbell::Receive(*vi));
+                    bench.ring(now, ViDoorbell::Receive(*vi));
                 }
                 Act::Arrive(vi, size) => {
                     bench.reach(now, message(*vi, came[*vi as usize], *size));
@@ -68,7 +75,7 @@ proptest! {
         }
         bench.finish();
         prop_assert_eq!(bench.via.backlog(), 0);
-        let all = |of: &dyn Fn(&ViaOutput) -> Option<Message>| -> Vec<Message> {
+        let all = |of: &dyn Fn(&ViaOutput) -> Option<ViMessage>| -> Vec<ViMessage> {
             bench.told.iter().filter_map(|(_, output)| of(output)).collect()
         };
         let departed = all(&|output| match output { ViaOutput::Departs(m) => Some(*m), _ => None });
@@ -79,7 +86,7 @@ proptest! {
             _ => None,
         });
         for vi in 0..3u32 {
-            let numbers = |list: &[Message]| -> Vec<u64> {
+            let numbers = |list: &[ViMessage]| -> Vec<u64> {
                 list.iter().filter(|m| m.vi == vi).map(|m| m.number).collect()
             };
             let sent: Vec<u64> = (0..sent[vi as usize]).collect();
@@ -129,7 +136,7 @@ proptest! {
     #[test]
     fn calls_in_between_change_nothing(config in configs(), acts in acts()) {
         let run = |step: Option<u64>| {
-            let vis = [reserved(200), Vi { process: 1, ..reserved(2000) }, Vi { process: 2, ..PLAIN }];
+            let vis = [reserved(200), AdapterVi { process: 1, ..reserved(2000) }, AdapterVi { process: 2, ..PLAIN }];
             let mut bench = Bench::new(config, &vis);
             let mut now = 0;
             for (number, (gap, act)) in (0..).zip(&acts) {
@@ -140,8 +147,8 @@ proptest! {
                 }
                 now += gap;
                 match act {
-                    Act::Send(vi, size) => bench.ring(now, Doorbell::Send(message(*vi, number, *size))),
-                    Act::Receive(vi) => bench.ring(now, Doorbell::Receive(*vi)),
+                    Act::Send(vi, size) => bench.ring(now, ViDoorbell::Send(message(*vi, number, *size))),
+                    Act::Receive(vi) => bench.ring(now, ViDoorbell::Receive(*vi)),
                     Act::Arrive(vi, size) => bench.reach(now, message(*vi, number, *size)),
                 }
             }

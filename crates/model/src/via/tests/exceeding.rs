@@ -14,8 +14,8 @@ use super::*;
 #[test]
 fn the_oldest_that_exceeds_a_bandwidth_is_given_a_stamp() {
     let kib = Vtick::new(Span::from_us(50), Bytes::from_kib(1));
-    let mut bench = Bench::new(told_apart(1), &[of(1, Vi { vtick: Some(kib), ..PLAIN })]);
-    (0..4).for_each(|number| bench.ring(0, Doorbell::Send(message(0, number, 1024))));
+    let mut bench = Bench::new(told_apart(1), &[of(1, AdapterVi { vtick: Some(kib), ..PLAIN })]);
+    (0..4).for_each(|number| bench.ring(0, ViDoorbell::Send(message(0, number, 1024))));
     bench.finish();
     let worked: Vec<(&str, u64, u64)> = bench
         .told
@@ -90,9 +90,9 @@ impl Asked {
             of(4, PLAIN),
         ];
         let mut bench = Bench::new(config, &vis);
-        let tell = |bench: &mut Bench, at, in_turn, message: Message| match come {
-            true => bench.reach(at, Message { in_turn, ..message }),
-            false => bench.ring(at, Doorbell::Send(message)),
+        let tell = |bench: &mut Bench, at, in_turn, message: ViMessage| match come {
+            true => bench.reach(at, ViMessage { in_turn, ..message }),
+            false => bench.ring(at, ViDoorbell::Send(message)),
         };
         let every = |interval: u64| (0..self.end / interval).map(move |number| number * interval);
         let mut acts: Vec<(u64, bool, u32, u64)> = Vec::new();
@@ -166,7 +166,7 @@ proptest! {
     /// under way, at either side; and so has the other.
     #[test]
     fn who_posts_more_than_its_bandwidth_has_that(asked in asked(), ahead in 1u32..5, nsdma_queue in any::<bool>(), come in any::<bool>()) {
-        let limits = Limits { nsdma_queue, ..told_apart(ahead).limits };
+        let limits = ViLimits { nsdma_queue, ..told_apart(ahead).limits };
         let bench = asked.of(ViaConfig { limits, ..told_apart(ahead) }, come);
         for (vi, interval) in [(0, asked.own), (1, asked.other)] {
             let short = short(&through(&bench, come, vi), asked.end, interval);
@@ -187,7 +187,7 @@ proptest! {
     ) {
         // Of 1 KiB in that time; the second, too, the third is best effort.
         let own = Vtick::new(Span::from_us(interval), Bytes::from_kib(1));
-        let own = Vi { vtick: Some(own), ..PLAIN };
+        let own = AdapterVi { vtick: Some(own), ..PLAIN };
         let vis = [of(1, reserved(1000)), of(2, own), of(2, own), of(3, PLAIN)];
         let longest = longest_beside(|longest| 2 * (2 + longest / (interval * 1000)).min(flood.len() as u64));
         for (took, takes) in beside_and_alone(told_apart(ahead), &vis, &gaps, &flood) {

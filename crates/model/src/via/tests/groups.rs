@@ -13,8 +13,8 @@ fn rate(megabytes: u64) -> Vtick {
     Vtick::new(Span::from_us(1), Bytes::new(megabytes))
 }
 
-fn member(share: u64) -> Vi {
-    Vi { share: Some(rate(share)), ..PLAIN }
+fn member(share: u64) -> AdapterVi {
+    AdapterVi { share: Some(rate(share)), ..PLAIN }
 }
 
 /// An adapter with a very fast processor, so that HDMA is the bottleneck: 37.5 us for 4 KiB.
@@ -28,7 +28,7 @@ fn fast() -> ViaConfig {
 /// in them, in their order.
 fn grouped(
     config: ViaConfig,
-    vis: &[Vi],
+    vis: &[AdapterVi],
     groups: &[(u64, Option<usize>)],
     members: &[(u32, usize)],
 ) -> Bench {
@@ -44,7 +44,7 @@ fn grouped(
 /// doorbells, one after the other.
 fn flooded(mut bench: Bench, vis: u32, of: usize) -> Vec<usize> {
     for vi in 0..vis {
-        (0..of as u64).for_each(|number| bench.ring(0, Doorbell::Send(message(vi, number, 4096))));
+        (0..of as u64).for_each(|number| bench.ring(0, ViDoorbell::Send(message(vi, number, 4096))));
     }
     let departures = bench.finish().departures();
     assert_eq!(departures.len(), vis as usize * of, "everybody is served in the end");
@@ -56,7 +56,7 @@ fn flooded(mut bench: Bench, vis: u32, of: usize) -> Vec<usize> {
 #[test]
 fn a_member_alone_is_let_in_at_the_next_look() {
     let mut bench = grouped(looks(Firmware::QualityOfService), &[member(10)], &[(10, None)], &[(0, 0)]);
-    bench.ring(0, Doorbell::Send(message(0, 0, 1024)));
+    bench.ring(0, ViDoorbell::Send(message(0, 0, 1024)));
     let steps = bench.finish().steps(0, 0);
     assert_eq!(steps[0], (SendDescriptorProgrammed, 11_000));
     assert_eq!(bench.via.report().longest_outside, Span::from_us(3));
@@ -91,12 +91,12 @@ fn groups_in_groups_share_theirs() {
 /// stamps; a group has its 20 all the same, and no more.
 #[test]
 fn a_group_has_its_rate_beside_others() {
-    let vis = [member(20), Vi { vtick: Some(rate(80)), ..PLAIN }];
+    let vis = [member(20), AdapterVi { vtick: Some(rate(80)), ..PLAIN }];
     let mut bench = grouped(fast(), &vis, &[(20, None)], &[(0, 0)]);
     for number in 0..400 {
         let at = number * 30_000;
-        bench.ring(at, Doorbell::Send(message(0, number, 4096)));
-        bench.ring(at, Doorbell::Send(message(1, number, 4096)));
+        bench.ring(at, ViDoorbell::Send(message(0, number, 4096)));
+        bench.ring(at, ViDoorbell::Send(message(1, number, 4096)));
     }
     // 12 ms: 20 MB/s are 58.6 messages.
     let out = |bench: &Bench| {
@@ -117,7 +117,7 @@ fn silent_groups_change_nothing() {
             false => Bench::new(looks(Firmware::QualityOfService), &vis),
         };
         (0..40).for_each(|number| {
-            bench.ring(number * 9000, Doorbell::Send(message(1 + number as u32 % 2, number, 4096)));
+            bench.ring(number * 9000, ViDoorbell::Send(message(1 + number as u32 % 2, number, 4096)));
         });
         bench.finish();
         bench.told
@@ -131,8 +131,8 @@ fn silent_groups_change_nothing() {
 fn groups_share_bytes_and_not_messages() {
     let mut bench = grouped(fast(), &[member(10), member(10)], &[(20, None), (20, None)], &[(0, 0), (1, 1)]);
     for number in 0..200 {
-        bench.ring(0, Doorbell::Send(message(0, number, 4096)));
-        bench.ring(0, Doorbell::Send(message(1, number, 1024)));
+        bench.ring(0, ViDoorbell::Send(message(0, number, 4096)));
+        bench.ring(0, ViDoorbell::Send(message(1, number, 1024)));
     }
     let departures = bench.finish().departures();
     let large = departures[..200].iter().filter(|(vi, _)| *vi == 0).count();
@@ -143,7 +143,7 @@ fn groups_share_bytes_and_not_messages() {
 #[test]
 fn groups_are_not_held_to_their_rate_where_hdma_idles() {
     let mut bench = grouped(fast(), &[member(1)], &[(1, None)], &[(0, 0)]);
-    (0..4).for_each(|number| bench.ring(0, Doorbell::Send(message(0, number, 4096))));
+    (0..4).for_each(|number| bench.ring(0, ViDoorbell::Send(message(0, number, 4096))));
     bench.until(ns(20_000));
     assert_eq!(bench.via.backlog(), 4);
     bench.until(ns(1_000_000));
@@ -153,10 +153,10 @@ fn groups_are_not_held_to_their_rate_where_hdma_idles() {
 /// A hundred doorbells of others are before it; messages within its rate are admitted before them.
 #[test]
 fn a_group_is_let_in_by_its_rate_however_many_have_rung() {
-    let vis = [member(20), Vi { vtick: Some(rate(80)), ..PLAIN }];
+    let vis = [member(20), AdapterVi { vtick: Some(rate(80)), ..PLAIN }];
     let mut bench = grouped(looks(Firmware::QualityOfService), &vis, &[(20, None)], &[(0, 0)]);
-    bench.ring(0, Doorbell::Send(message(0, 0, 1024)));
-    (0..100).for_each(|number| bench.ring(0, Doorbell::Send(message(1, number, 1024))));
+    bench.ring(0, ViDoorbell::Send(message(0, 0, 1024)));
+    (0..100).for_each(|number| bench.ring(0, ViDoorbell::Send(message(1, number, 1024))));
     let departures = bench.finish().departures();
     let place = departures.iter().position(|(vi, _)| *vi == 0);
     assert!(place < Some(5), "{place:?}");
@@ -174,16 +174,16 @@ proptest! {
         poll in prop_oneof![Just(0u64), Just(500)],
     ) {
         let firmware = Firmware::QualityOfService;
-        let limits = Limits { best_effort, send_buffers: buffers, ..Limits::NONE };
+        let limits = ViLimits { best_effort, send_buffers: buffers, ..ViLimits::NONE };
         let costs = FirmwareCosts::table_1(firmware, Span::from_ns(poll));
         let config = ViaConfig { limits, costs, ..ViaConfig::table_1(firmware) };
-        let vis = [member(5), Vi { share: Some(rate(1)), ..reserved(200) }, PLAIN, reserved(2000)];
+        let vis = [member(5), AdapterVi { share: Some(rate(1)), ..reserved(200) }, PLAIN, reserved(2000)];
         let groups = [(6, None), (3, nested.then_some(0))];
         let mut bench = grouped(config, &vis, &groups, &[(0, 0), (1, 1)]);
         let (mut now, mut numbers) = (0, [0u64; 4]);
         for (gap, vi, size) in rung {
             now += gap;
-            bench.ring(now, Doorbell::Send(message(vi, numbers[vi as usize], size)));
+            bench.ring(now, ViDoorbell::Send(message(vi, numbers[vi as usize], size)));
             numbers[vi as usize] += 1;
         }
         bench.finish();

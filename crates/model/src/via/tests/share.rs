@@ -12,7 +12,7 @@ use super::*;
 fn aside(ahead: u32, megabytes: u64) -> ViaConfig {
     let plain = told_apart(ahead);
     let best_effort = Some(Rate::from_bytes_per_sec(megabytes * 1_000_000));
-    ViaConfig { limits: Limits { best_effort, ..plain.limits }, ..plain }
+    ViaConfig { limits: ViLimits { best_effort, ..plain.limits }, ..plain }
 }
 
 /// Traffic within bandwidths fills the adapter: without a reserved rate almost no best effort
@@ -38,8 +38,8 @@ fn what_is_set_aside_passes_beside_bandwidths_of_all_there_is() {
         ] {
             let mut bench = Bench::new(config, &vis);
             let mut tell = |at, vi, number| match come {
-                true => bench.reach(at, Message { in_turn: vi > 1, ..message(vi, number, 4096) }),
-                false => bench.ring(at, Doorbell::Send(message(vi, number, 4096))),
+                true => bench.reach(at, ViMessage { in_turn: vi > 1, ..message(vi, number, 4096) }),
+                false => bench.ring(at, ViDoorbell::Send(message(vi, number, 4096))),
             };
             for number in 0..end / (interval * 1000) {
                 (0..2).for_each(|vi| tell(number * interval * 1000, vi, number));
@@ -71,7 +71,7 @@ fn what_is_set_aside_passes_beside_bandwidths_of_all_there_is() {
 #[test]
 fn what_is_beyond_the_rate_is_given_a_stamp_when_the_clock_allows_it() {
     let mut bench = Bench::new(aside(1, 80), &[of(1, PLAIN)]);
-    (0..3).for_each(|number| bench.ring(0, Doorbell::Send(message(0, number, 1024))));
+    (0..3).for_each(|number| bench.ring(0, ViDoorbell::Send(message(0, number, 1024))));
     bench.finish();
     let worked: Vec<(&str, u64, u64)> = bench
         .told
@@ -108,11 +108,11 @@ fn a_stamp_of_the_rate_is_one_among_others() {
     let order = |interval: u64| {
         let mut bench = Bench::new(aside(4, 8), &[of(1, reserved(interval)), of(2, PLAIN)]);
         // In hand.
-        bench.ring(0, Doorbell::Send(message(1, 0, 4096)));
-        bench.ring(100, Doorbell::Send(message(1, 1, 4096)));
-        bench.ring(513_000, Doorbell::Send(message(1, 2, 4096)));
-        bench.ring(513_000, Doorbell::Send(message(1, 3, 4096)));
-        bench.ring(513_100, Doorbell::Send(message(0, 0, 4096)));
+        bench.ring(0, ViDoorbell::Send(message(1, 0, 4096)));
+        bench.ring(100, ViDoorbell::Send(message(1, 1, 4096)));
+        bench.ring(513_000, ViDoorbell::Send(message(1, 2, 4096)));
+        bench.ring(513_000, ViDoorbell::Send(message(1, 3, 4096)));
+        bench.ring(513_100, ViDoorbell::Send(message(0, 0, 4096)));
         bench.finish().departures().iter().map(|(vi, _)| *vi).collect::<Vec<_>>()
     };
     // The first of the two at 513 has its stamp by the rate, 512 later.

@@ -9,7 +9,7 @@ use super::*;
 
 fn sent_alone(firmware: Firmware) -> Vec<(Step, u64)> {
     let mut bench = Bench::new(looks(firmware), &[PLAIN]);
-    bench.ring(0, Doorbell::Send(message(0, 0, 1024)));
+    bench.ring(0, ViDoorbell::Send(message(0, 0, 1024)));
     bench.finish().steps(0, 0)
 }
 
@@ -97,7 +97,7 @@ fn one_message_in() {
 fn two_messages_in_sequence() {
     let mut bench = Bench::new(looks(Firmware::Sequential { overlap: false }), &[PLAIN]);
     for number in 0..2 {
-        bench.ring(0, Doorbell::Send(message(0, number, 1024)));
+        bench.ring(0, ViDoorbell::Send(message(0, number, 1024)));
     }
     let second = bench.finish().steps(0, 1);
     // The first is done at 27138.4; then NRDMA is looked at, and at 27638.4 the doorbells.
@@ -111,7 +111,7 @@ fn two_messages_in_sequence() {
 fn two_messages_in_sequence_with_overlap() {
     let mut bench = Bench::new(looks(Firmware::Sequential { overlap: true }), &[PLAIN]);
     for number in 0..2 {
-        bench.ring(0, Doorbell::Send(message(0, number, 4096)));
+        bench.ring(0, ViDoorbell::Send(message(0, number, 4096)));
     }
     bench.finish();
     let of = |step| [0, 1].map(|number| bench.steps(0, number).iter().find(|(s, _)| *s == step).unwrap().1);
@@ -142,13 +142,13 @@ fn an_earlier_stamp_overtakes_but_for_the_head_of_the_queue() {
         (Firmware::QualityOfService, 0, [(0, 0), (0, 1), (1, 0), (0, 2)], 0),
         (Firmware::QualityOfService, 1, in_order, 4),
     ] {
-        let limits = Limits { guard, ..Limits::NONE };
+        let limits = ViLimits { guard, ..ViLimits::NONE };
         let config = ViaConfig { limits, ..looks(firmware) };
         let mut bench = Bench::new(config, &[reserved(10_000), reserved(100)]);
         for number in 0..3 {
-            bench.ring(0, Doorbell::Send(message(0, number, 16_384)));
+            bench.ring(0, ViDoorbell::Send(message(0, number, 16_384)));
         }
-        bench.ring(0, Doorbell::Send(message(1, 0, 1024)));
+        bench.ring(0, ViDoorbell::Send(message(1, 0, 1024)));
         assert_eq!(bench.finish().departures(), expected, "{firmware:?} {guard}");
         assert_eq!(bench.via.report().displaced, displaced, "{firmware:?} {guard}");
     }
@@ -159,14 +159,14 @@ fn an_earlier_stamp_overtakes_but_for_the_head_of_the_queue() {
 #[test]
 fn a_rate_set_aside_is_kept() {
     let finished = |best_effort| {
-        let limits = Limits { guard: 0, best_effort, ..Limits::NONE };
+        let limits = ViLimits { guard: 0, best_effort, ..ViLimits::NONE };
         let config = ViaConfig { limits, ..looks(Firmware::QualityOfService) };
         let mut bench = Bench::new(config, &[reserved(50), PLAIN]);
         // Doorbells are noticed in the order in which they are rung, so best effort's are not the last.
         for number in 0..108 {
             let message =
                 if (4..12).contains(&number) { message(1, number, 4096) } else { message(0, number, 16_384) };
-            bench.ring(0, Doorbell::Send(message));
+            bench.ring(0, ViDoorbell::Send(message));
         }
         let departures = bench.finish().departures();
         departures.iter().rposition(|(vi, _)| *vi == 1).unwrap()
@@ -181,13 +181,13 @@ fn a_rate_set_aside_is_kept() {
 #[test]
 fn a_hardware_queue_for_the_network_saves_the_look() {
     let gap = |nsdma_queue| {
-        let limits = Limits { nsdma_queue, ..Limits::NONE };
+        let limits = ViLimits { nsdma_queue, ..ViLimits::NONE };
         let config = ViaConfig { limits, ..looks(Firmware::Parallel) };
         let mut bench = Bench::new(config, &[PLAIN]);
         // Small messages behind a large one all wait for NSDMA.
-        bench.ring(0, Doorbell::Send(message(0, 0, 65_536)));
-        bench.ring(0, Doorbell::Send(message(0, 1, 4)));
-        bench.ring(0, Doorbell::Send(message(0, 2, 4)));
+        bench.ring(0, ViDoorbell::Send(message(0, 0, 65_536)));
+        bench.ring(0, ViDoorbell::Send(message(0, 1, 4)));
+        bench.ring(0, ViDoorbell::Send(message(0, 2, 4)));
         bench.finish();
         let out = bench.told.iter().filter_map(|(at, output)| match output {
             ViaOutput::Worked(Unit::Nsdma, _, _, since) => Some((*since, *at)),
@@ -203,7 +203,7 @@ fn a_hardware_queue_for_the_network_saves_the_look() {
 /// A virtual interface with a raised rate is stamped by it from then on.
 #[test]
 fn another_rate_counts_from_the_next_doorbell() {
-    let limits = Limits { guard: 0, ..Limits::NONE };
+    let limits = ViLimits { guard: 0, ..ViLimits::NONE };
     let config = ViaConfig { limits, ..looks(Firmware::QualityOfService) };
     let order = |renegotiated: bool| {
         let mut bench = Bench::new(config, &[reserved(1000), reserved(100_000)]);
@@ -212,7 +212,7 @@ fn another_rate_counts_from_the_next_doorbell() {
         }
         for (vi, messages) in [(0, 8), (1, 1)] {
             for number in 0..messages {
-                bench.ring(0, Doorbell::Send(message(vi, number, 16_384)));
+                bench.ring(0, ViDoorbell::Send(message(vi, number, 16_384)));
             }
         }
         bench.finish().departures().iter().position(|(vi, _)| *vi == 1).unwrap()

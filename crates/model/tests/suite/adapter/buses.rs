@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use laxity_model::adapter::{Adapter, Breakdown, Description, Notification, Pipeline};
+use laxity_model::adapter::{Adapter, AdapterBreakdown, Description, Notification, Pipeline};
 use laxity_model::host::{Applications, Host};
-use laxity_model::node::{DriverConfig, Node, NodeOutput};
+use laxity_model::node::{DriverConfig, HostNode, NodeOutput};
 use laxity_model::told::Told;
 use laxity_qos::channel::{
     Block, ChannelConfig, ChannelId, Config, CoreId, LinkConfig, LinkId, LinkParadigm, Order, Oversize,
@@ -40,7 +40,7 @@ fn who_is_alone_at_a_bus_has_it_as_a_resource_of_its_own() {
         let own = run_beside(seed, &placement, Some(quiet(seed)), |adapter| adapter);
         let shared = run_beside(seed, &placement, Some(seated(quiet(seed))), seated);
         assert_eq!(own.log, shared.log, "{seed}");
-        let stages = |node: &Node| node.adapter(LinkId::FIRST).stages(Time::ZERO + Span::from_secs(100));
+        let stages = |node: &HostNode| node.adapter(LinkId::FIRST).stages(Time::ZERO + Span::from_secs(100));
         assert_eq!(stages(&own.node), stages(&shared.node), "{seed}");
     }
 }
@@ -49,7 +49,7 @@ fn who_is_alone_at_a_bus_has_it_as_a_resource_of_its_own() {
 enum Act {
     Offer(ChannelId, Bytes),
     Frame(LinkId, Packet),
-    Break(LinkId, Breakdown, bool),
+    Break(LinkId, AdapterBreakdown, bool),
     Reset,
 }
 
@@ -104,7 +104,7 @@ fn run(seed: u64, shared: bool) -> (Vec<(Time, NodeOutput)>, BTreeMap<&'static s
     let made = |adapter| Adapter::Pipeline(Box::new(Pipeline::new(adapter)));
     let mut adapters = adapters.into_iter().map(made);
     let host = Host::new(costs, config(), Applications::Separate);
-    let mut node = Node::new(host, driver, adapters.next().expect("there are two"));
+    let mut node = HostNode::new(host, driver, adapters.next().expect("there are two"));
     for adapter in adapters {
         node.add_adapter(driver, adapter, LinkCosts::default());
     }
@@ -151,11 +151,12 @@ fn run(seed: u64, shared: bool) -> (Vec<(Time, NodeOutput)>, BTreeMap<&'static s
                 let until = at + dice.us(3000);
                 acts.extend(
                     [(at, true), (until, false)]
-                        .map(|(at, broken)| (at, Act::Break(link, Breakdown::Stop, broken))),
+                        .map(|(at, broken)| (at, Act::Break(link, AdapterBreakdown::Stop, broken))),
                 );
             }
             _ => {
-                let (stall, until) = (Breakdown::Stall(dice.below(resources) as usize), at + dice.us(3000));
+                let (stall, until) =
+                    (AdapterBreakdown::Stall(dice.below(resources) as usize), at + dice.us(3000));
                 acts.extend(
                     [(at, true), (until, false)].map(|(at, broken)| (at, Act::Break(link, stall, broken))),
                 );
@@ -166,7 +167,7 @@ fn run(seed: u64, shared: bool) -> (Vec<(Time, NodeOutput)>, BTreeMap<&'static s
     let mut acts = acts.into_iter().peekable();
     let (mut log, mut now) = (Vec::new(), Time::ZERO);
     // Time of phases on the bus alone, by the stages' statistics.
-    let over_bus = |node: &Node, now| {
+    let over_bus = |node: &HostNode, now| {
         let mut busy = Span::ZERO;
         for (adapter, description) in node.adapters().zip(&descriptions) {
             let stages = description.transmit.iter().chain(&description.receive);

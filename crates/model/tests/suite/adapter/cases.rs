@@ -2,9 +2,9 @@
 
 use laxity_engine::{Seed, Stream};
 use laxity_model::adapter::{
-    Answers, Buffers, CommandQueue, Contract, Delay, Description, Excess, Interface, Late, Moderation,
-    Notification, Overload, Own, Phase, Policing, Pool, Queue, Release, Resource, ResponseQueue, Selection,
-    Stage, Takes, Tells,
+    AdapterBuffers, AdapterContract, Answers, BufferPool, CommandQueue, Delay, Description, Excess, HostSide,
+    LatePolicy, Moderation, Notification, Overload, Own, Phase, Policing, Queue, QueueSelection, Release,
+    Resource, ResponseQueue, Stage, Takes, Tells,
 };
 use laxity_qos::channel::{Carried, ChannelId, Order, Packet};
 use laxity_qos::costs::LinkCosts;
@@ -67,7 +67,7 @@ pub(crate) fn description(dice: &mut Dice) -> Description {
     }
     let sent = transmit.iter().position(|stage| stage.phases.iter().any(|phase| phase.medium));
     for stage in transmit.iter_mut().skip(sent.map_or(usize::MAX, |sent| sent + 1)) {
-        stage.queues.iter_mut().for_each(|queue| queue.late = Late::Keep);
+        stage.queues.iter_mut().for_each(|queue| queue.late = LatePolicy::Keep);
     }
     let mut receive: Vec<Stage> =
         (0..dice.below(4)).map(|n| stage(dice, n, resources.len(), n == 0)).collect();
@@ -80,10 +80,10 @@ pub(crate) fn description(dice: &mut Dice) -> Description {
     let transmit_buffers = buffers(dice, &[Overload::Block, Overload::Drop, Overload::Priority]);
     let mut receive_buffers = buffers(dice, &[Overload::Block, Overload::Drop, Overload::Priority]);
     if receive_buffers.overload == Overload::Block {
-        receive_buffers.pool = Pool::Unlimited;
+        receive_buffers.pool = BufferPool::Unlimited;
     }
     for (way, buffers) in [(&mut transmit, transmit_buffers), (&mut receive, receive_buffers)] {
-        if buffers.pool != Pool::Unlimited && dice.one_in(3) && !way.is_empty() {
+        if buffers.pool != BufferPool::Unlimited && dice.one_in(3) && !way.is_empty() {
             let stage = dice.below(way.len() as u64) as usize;
             let phase = dice.below(way[stage].phases.len() as u64) as usize;
             way[stage].phases[phase].releases = true;
@@ -100,9 +100,9 @@ pub(crate) fn description(dice: &mut Dice) -> Description {
         })
         .collect();
     let description = Description {
-        interface: Interface {
+        interface: HostSide {
             queues,
-            selection: dice.pick(&[Selection::Priority, Selection::RoundRobin]),
+            selection: dice.pick(&[QueueSelection::Priority, QueueSelection::RoundRobin]),
             doorbell: if dice.one_in(3) { dice.us(10) } else { Span::ZERO },
             poll: dice.one_in(4).then(|| Span::from_us(1 + dice.below(40))),
             notification: match dice.one_in(4) {
@@ -190,21 +190,23 @@ fn responses(dice: &mut Dice, at_once: bool) -> Vec<ResponseQueue> {
     queues
 }
 
-fn pool(dice: &mut Dice) -> Pool {
+fn pool(dice: &mut Dice) -> BufferPool {
     match dice.below(6) {
-        0 | 1 => Pool::Unlimited,
-        2 => Pool::Shared(1 + dice.below(6) as u32),
-        3 => Pool::PerChannel(1 + dice.below(3) as u32),
-        4 => Pool::Reserved { own: Own::Each(1 + dice.below(2) as u32), shared: dice.below(3) as u32 },
-        _ => Pool::Reserved { own: Own::Contract, shared: 1 + dice.below(2) as u32 },
+        0 | 1 => BufferPool::Unlimited,
+        2 => BufferPool::Shared(1 + dice.below(6) as u32),
+        3 => BufferPool::PerChannel(1 + dice.below(3) as u32),
+        4 => BufferPool::Reserved { own: Own::Each(1 + dice.below(2) as u32), shared: dice.below(3) as u32 },
+        _ => BufferPool::Reserved { own: Own::Contract, shared: 1 + dice.below(2) as u32 },
     }
 }
 
-fn buffers(dice: &mut Dice, overloads: &[Overload]) -> Buffers {
+fn buffers(dice: &mut Dice, overloads: &[Overload]) -> AdapterBuffers {
     let (pool, overload) = (pool(dice), dice.pick(overloads));
     match (pool, overload) {
-        (Pool::Reserved { .. }, Overload::Priority) => Buffers { pool, overload: Overload::Drop },
-        _ => Buffers { pool, overload },
+        (BufferPool::Reserved { .. }, Overload::Priority) => {
+            AdapterBuffers { pool, overload: Overload::Drop }
+        }
+        _ => AdapterBuffers { pool, overload },
     }
 }
 
@@ -214,14 +216,14 @@ fn policing(dice: &mut Dice) -> Option<Policing> {
 }
 
 /// The contract of `channel`, one of the two with a guarantee: some of its packets exceed it.
-pub(crate) fn contract(channel: u32) -> Contract {
+pub(crate) fn contract(channel: u32) -> AdapterContract {
     let spec = TrafficSpec {
         max_message: Bytes::new(LARGEST),
         min_message: Bytes::new(1),
         burst: 1 + channel,
         min_interval: Span::from_us(400),
     };
-    Contract { spec, packets: 1 + channel }
+    AdapterContract { spec, packets: 1 + channel }
 }
 
 /// One queue, or several by flow.
@@ -259,7 +261,7 @@ fn stage(dice: &mut Dice, number: u64, resources: usize, first_received: bool) -
             Queue {
                 takes,
                 order,
-                late: if dice.one_in(5) { Late::Drop } else { Late::Keep },
+                late: if dice.one_in(5) { LatePolicy::Drop } else { LatePolicy::Keep },
                 margin: if dice.one_in(2) { dice.us(100) } else { Span::ZERO },
                 frame: Span::from_us(1 + dice.below(400)),
                 priority: dice.below(3) as u8,
@@ -288,7 +290,7 @@ fn stage(dice: &mut Dice, number: u64, resources: usize, first_received: bool) -
         batch,
         linger: if batch > 1 && dice.one_in(2) { dice.us(80) } else { Span::ZERO },
         queues,
-        selection: dice.pick(&[Selection::Priority, Selection::RoundRobin]),
+        selection: dice.pick(&[QueueSelection::Priority, QueueSelection::RoundRobin]),
         phases,
         ahead: None,
     }
@@ -367,7 +369,7 @@ pub(crate) fn packet(dice: &mut Dice, number: u64, now: Time) -> Packet {
 
 /// Whether the packets of a channel pass `stages` in order: one server and FIFO everywhere, and no
 /// replacement.
-pub(crate) fn keeps_order(stages: &[Stage], buffers: &Buffers) -> bool {
+pub(crate) fn keeps_order(stages: &[Stage], buffers: &AdapterBuffers) -> bool {
     let fifo = |stage: &Stage| {
         stage.servers == 1
             && stage

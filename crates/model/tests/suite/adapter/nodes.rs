@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use laxity_engine::Seed;
-use laxity_model::adapter::{Adapter, Breakdown, Description, Notification, Pipeline};
+use laxity_model::adapter::{Adapter, AdapterBreakdown, Description, Notification, Pipeline};
 use laxity_model::host::{Applications, Host, Output};
 use laxity_model::network::Medium;
-use laxity_model::node::{DriverConfig, Node, NodeOutput};
+use laxity_model::node::{DriverConfig, HostNode, NodeOutput};
 use laxity_model::told::Told;
 use laxity_qos::channel::{
     Block, ChannelConfig, ChannelId, Config, CoreId, Dropped, LinkConfig, LinkId, LinkParadigm,
@@ -34,8 +34,8 @@ const READER: Reader =
 enum Act {
     Offer(ChannelId, Bytes),
     Frame(Packet),
-    Break(Breakdown),
-    Mend(Breakdown),
+    Break(AdapterBreakdown),
+    Mend(AdapterBreakdown),
     LoseInterrupts,
     KeepInterrupts,
 }
@@ -107,7 +107,7 @@ fn channel(dice: &mut Dice, number: usize, placement: &Placement) -> ChannelConf
 }
 
 struct Bench {
-    node: Told<Node, NodeOutput>,
+    node: Told<HostNode, NodeOutput>,
     medium: Medium,
     log: Vec<(Time, NodeOutput)>,
 }
@@ -142,7 +142,7 @@ impl Bench {
 }
 
 pub(crate) struct Outcome {
-    pub(crate) node: Told<Node, NodeOutput>,
+    pub(crate) node: Told<HostNode, NodeOutput>,
     pub(crate) log: Vec<(Time, NodeOutput)>,
     offered: BTreeMap<ChannelId, u64>,
     frames: u64,
@@ -200,7 +200,7 @@ pub(crate) fn run_beside(
     let host = Host::new(costs, config(&mut dice, placement), applications);
     // Usually time enough for a packet without faults.
     let driver = DriverConfig { watchdog: Some(Span::from_us(300)), reset_after: Some(Span::from_ms(20)) };
-    let mut bench = Bench { node: Told::new(Node::new(host, driver, adapter)), medium, log: Vec::new() };
+    let mut bench = Bench { node: Told::new(HostNode::new(host, driver, adapter)), medium, log: Vec::new() };
     if let Some(idle) = idle {
         let idle = Adapter::Pipeline(Box::new(Pipeline::new(idle)));
         bench.node.add_adapter(driver, idle, LinkCosts::default());
@@ -234,11 +234,11 @@ pub(crate) fn run_beside(
     for _ in 0..1 + dice.below(3) {
         let at = Time::ZERO + dice.us(within);
         match dice.below(4) {
-            0 => acts.push((at, Act::Break(Breakdown::FullQueues))),
-            1 => acts.push((at, Act::Break(Breakdown::Stop))),
+            0 => acts.push((at, Act::Break(AdapterBreakdown::FullQueues))),
+            1 => acts.push((at, Act::Break(AdapterBreakdown::Stop))),
             2 => {
                 // Only a stage that receives may use it, and then no driver would notice.
-                let stall = Breakdown::Stall(dice.below(resources) as usize);
+                let stall = AdapterBreakdown::Stall(dice.below(resources) as usize);
                 acts.extend([(at, Act::Break(stall)), (at + Span::from_ms(60), Act::Mend(stall))]);
             }
             _ => acts.extend([(at, Act::LoseInterrupts), (at + dice.us(5000), Act::KeepInterrupts)]),

@@ -2,8 +2,8 @@
 //! admission says to that.
 
 use laxity_admission::{
-    AdmissionId, AdmissionTable, BestEffort, Counting, Decision, Environment, Formula, Interference, Request,
-    ResourceModel, Test, Timers, Work,
+    AdmissionId, AdmissionTable, ApplicationWork, BestEffort, Counting, Decision, Environment, Formula,
+    Interference, Request, ResourceModel, Test, Timers,
 };
 use laxity_qos::channel::{
     Block, Budget, ChannelId, Computing, Config, CoreId, LinkConfig, LinkParadigm, Order, Oversize,
@@ -212,7 +212,7 @@ impl Case {
             if let Schedule::FixedPriority = self.schedule {
                 return None;
             }
-            let work = Work { time: budget.time, slice: application.slice };
+            let work = ApplicationWork { time: budget.time, slice: application.slice };
             let request = Request::computing(work, budget.period, budget.deadline).expect("it is a budget");
             match table.request(request) {
                 Decision::Admitted { id, .. } => Some((*application, Some(id))),

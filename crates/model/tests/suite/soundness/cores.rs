@@ -17,16 +17,16 @@ impl Places<'_> {
         CoreId((self.case.dice[place % 60] / 7 % u32::from(self.cores)) as u8)
     }
 
-    fn placed(&self, place: usize) -> Place {
+    fn placed(&self, place: usize) -> CorePlace {
         let link = self.case.dice[(place + 10) % 60] / 11 % u32::from(self.links);
-        Place { core: self.at(place), link: LinkId(link as u8) }
+        CorePlace { core: self.at(place), link: LinkId(link as u8) }
     }
 
-    fn channel(&self, i: usize) -> Place {
+    fn channel(&self, i: usize) -> CorePlace {
         self.placed(i)
     }
 
-    fn best_effort(&self, i: usize) -> Place {
+    fn best_effort(&self, i: usize) -> CorePlace {
         self.placed(20 + i)
     }
 
@@ -58,7 +58,7 @@ impl Places<'_> {
     /// return.
     fn is_called(&self, core: CoreId) -> bool {
         let links = self.links();
-        let waits = |at: Place| at.core == core && links[usize::from(at.link.0)].1 != core;
+        let waits = |at: CorePlace| at.core == core && links[usize::from(at.link.0)].1 != core;
         let ahead = self.case.early != EarlyPolicy::HOLD;
         (0..self.case.best_effort.len()).any(|i| waits(self.best_effort(i)))
             || ahead && (0..self.case.channels.len()).any(|i| waits(self.channel(i)))
@@ -96,7 +96,7 @@ impl Places<'_> {
         };
         let tail = |size: &Bytes| Bytes::new((size.get() - 1) % case.packet.get() + 1);
         let way = |(number, (link, hears)): (u8, (LinkCosts, CoreId))| {
-            let by = |place: Place| place.link == LinkId(number);
+            let by = |place: CorePlace| place.link == LinkId(number);
             let specs = (0..case.channels.len()).filter(|i| by(self.channel(*i)));
             let specs = specs.map(|i| *case.request(i).spec());
             let sizes =
@@ -124,9 +124,10 @@ impl Places<'_> {
                 computing.push((application, None));
                 continue;
             };
-            let work = Work { time: budget.time, slice: application.slice };
+            let work = ApplicationWork { time: budget.time, slice: application.slice };
             let request = Request::computing(work, budget.period, budget.deadline).expect("it is a budget");
-            if let Decision::Admitted { id, .. } = table.request(request, Place { core, link: LinkId::FIRST })
+            if let Decision::Admitted { id, .. } =
+                table.request(request, CorePlace { core, link: LinkId::FIRST })
             {
                 computing.push((application, Some(id)));
             }
@@ -150,7 +151,7 @@ impl Places<'_> {
         config.cores = self.cores;
         config.link.core = self.at(62);
         let on = ids.iter().map(|(_, i)| self.channel(*i));
-        let on: Vec<Place> = on.chain((0..case.best_effort.len()).map(|i| self.best_effort(i))).collect();
+        let on: Vec<CorePlace> = on.chain((0..case.best_effort.len()).map(|i| self.best_effort(i))).collect();
         let host = self.costs(case.host());
         run_admitted(case, (host, config, &self.links()), (&admitted, &computing), &on)
     }

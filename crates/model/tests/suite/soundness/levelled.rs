@@ -24,7 +24,7 @@ fn outcome(case: &Case) -> Option<Vec<Outcome>> {
     let computing: Vec<_> = case.left().map(|application| (*application, None)).collect();
     let mut config = case.config();
     config.order = Order::FixedPriority;
-    let one = Place { core: CoreId::FIRST, link: LinkId::FIRST };
+    let one = CorePlace { core: CoreId::FIRST, link: LinkId::FIRST };
     let on = vec![one; admitted.len() + case.best_effort.len()];
     let links = [(case.link, CoreId::FIRST)];
     run_admitted(case, (case.host(), config, &links), (&admitted, &computing), &on)

@@ -1,8 +1,10 @@
 //! Adapters of a host at one bus, and its CPU: allocation over time.
 
-use laxity_model::adapter::{Adapter, Breakdown, Delay, Description, PROCESSOR, Phase, Resource, Stage};
+use laxity_model::adapter::{
+    Adapter, AdapterBreakdown, Delay, Description, PROCESSOR, Phase, Resource, Stage,
+};
 use laxity_model::host::{Applications, Host};
-use laxity_model::node::{DriverConfig, Node, NodeOutput};
+use laxity_model::node::{DriverConfig, HostNode, NodeOutput};
 use laxity_model::told::Told;
 use laxity_qos::channel::{ChannelConfig, ChannelId, Config, LinkConfig, LinkId, LinkParadigm, Packet, Role};
 use laxity_qos::costs::{HostCosts, LinkCosts};
@@ -48,13 +50,13 @@ fn described(bus: &Resource, mut phase: Phase, change: impl FnOnce(&mut Descript
 }
 
 /// A host that takes no time for anything but copying, if for that, and hands each packet over as it is made.
-fn node(adapters: Vec<Adapter>, copying: Span, driver: DriverConfig) -> Told<Node, NodeOutput> {
+fn node(adapters: Vec<Adapter>, copying: Span, driver: DriverConfig) -> Told<HostNode, NodeOutput> {
     let costs = HostCosts { send_byte: copying / PACKET.get(), ..HostCosts::default() };
     let config = config(LinkParadigm::Adapter);
     let config = Config { link: LinkConfig { depth: 8, ..config.link }, ..config };
     let host = Host::new(costs, config, Applications::Separate);
     let (mut adapters, mut links) = (adapters.into_iter(), 0);
-    let mut node = Node::new(host, driver, adapters.next().expect("there is one"));
+    let mut node = HostNode::new(host, driver, adapters.next().expect("there is one"));
     for adapter in adapters {
         links = node.add_adapter(driver, adapter, LinkCosts::default()).0;
     }
@@ -71,11 +73,11 @@ fn node(adapters: Vec<Adapter>, copying: Span, driver: DriverConfig) -> Told<Nod
     node
 }
 
-fn quiet(adapters: Vec<Adapter>) -> Told<Node, NodeOutput> {
+fn quiet(adapters: Vec<Adapter>) -> Told<HostNode, NodeOutput> {
     node(adapters, Span::ZERO, DriverConfig::default())
 }
 
-fn words(node: &mut Told<Node, NodeOutput>, now: u64) -> Vec<String> {
+fn words(node: &mut Told<HostNode, NodeOutput>, now: u64) -> Vec<String> {
     let who = |packet: Packet| {
         let adapter = ["a", "b", "c"][packet.channel.0 as usize / 3];
         format!("{adapter}{}", packet.message)
@@ -92,7 +94,7 @@ fn words(node: &mut Told<Node, NodeOutput>, now: u64) -> Vec<String> {
 
 /// Runs the node, with a packet offered on each of these channels at its time, until no event is
 /// left before `until`.
-fn run(node: &mut Told<Node, NodeOutput>, offers: &[(u64, u32)], until: u64) -> Vec<String> {
+fn run(node: &mut Told<HostNode, NodeOutput>, offers: &[(u64, u32)], until: u64) -> Vec<String> {
     let (mut offers, mut log) = (offers.iter().peekable(), Vec::new());
     loop {
         let wanted = node.next_deadline().map(|now| now.since(at(0)).as_ps() / 1_000_000);
@@ -215,7 +217,7 @@ fn what_is_under_way_is_accounted_for_so_far() {
     let both = vec![moving(&bus, phase(30)), moving(&bus, phase(20))];
     let mut node = node(both, Span::from_us(10), DriverConfig::default());
     run(&mut node, &[(0, A), (20, B)], 20);
-    let so_far = |node: &Node, us| {
+    let so_far = |node: &HostNode, us| {
         let report = node.buses(at(us)).next().expect("there is one");
         (report.copied, report.held[0].1)
     };
@@ -252,7 +254,7 @@ fn a_reset_gives_up_what_was_waited_for() {
 /// first, which works again from 20 on, resumes with its remaining 18. The second has no fault.
 #[test]
 fn what_is_broken_lets_go_of_the_bus() {
-    for breakdown in [Breakdown::Stop, Breakdown::Stall(1)] {
+    for breakdown in [AdapterBreakdown::Stop, AdapterBreakdown::Stall(1)] {
         let mut node = quiet(vec![moving(&bus(), phase(30)), moving(&bus(), phase(20))]);
         run(&mut node, &[(0, A), (5, B)], 12);
         node.break_down_at(at(12), LinkId(0), breakdown, true);

@@ -2,12 +2,12 @@
 
 use laxity_engine::Seed;
 use laxity_model::adapter::{
-    Access, Adapter, Breakdown, Buffers, Command, CommandQueue, Delay, Description, Direction, Interface,
-    Moderation, Notification, Null, PROCESSOR, Passage, Phase, Pipeline, Resource, ResponseQueue, Selection,
-    Stage,
+    Adapter, AdapterBreakdown, AdapterBuffers, CommandQueue, Delay, Description, Directive, HostSide,
+    MediumAccess, Moderation, Notification, Null, PROCESSOR, PacketDirection, Passage, Phase, Pipeline,
+    QueueSelection, Resource, ResponseQueue, Stage,
 };
 use laxity_model::host::{Applications, Endless, Host, Output, Use};
-use laxity_model::node::{DriverConfig, Node, NodeOutput};
+use laxity_model::node::{DriverConfig, HostNode, NodeOutput};
 use laxity_model::source::Sizes;
 use laxity_model::told::Told;
 use laxity_qos::channel::{Carried, ChannelConfig, ChannelId, LinkId, LinkParadigm, Packet};
@@ -24,7 +24,7 @@ fn us(at: Time) -> u64 {
 
 /// The outputs as text with their times; of a packet, its message, its index, and its hand-over
 /// time.
-fn words(node: &mut Told<Node, NodeOutput>, now: Time) -> Vec<String> {
+fn words(node: &mut Told<HostNode, NodeOutput>, now: Time) -> Vec<String> {
     let name = |packet: &Packet| format!("{}.{}", packet.message, packet.index);
     let word = |output| match output {
         NodeOutput::Departed(_, packet, more) => {
@@ -56,7 +56,7 @@ fn words(node: &mut Told<Node, NodeOutput>, now: Time) -> Vec<String> {
 }
 
 /// Runs the node until no event is left, or `until`.
-pub(super) fn run(node: &mut Told<Node, NodeOutput>, until: u64) -> Vec<String> {
+pub(super) fn run(node: &mut Told<HostNode, NodeOutput>, until: u64) -> Vec<String> {
     let mut log = words(node, at(0));
     while let Some(now) = node.next_deadline().filter(|now| *now <= at(until)) {
         node.timer(now);
@@ -101,7 +101,7 @@ pub(super) fn packet(message: u64) -> Packet {
 /// of the first, which has taken 5 since 100 before it schedules the link for 10.
 #[test]
 fn a_packet_goes_from_host_to_adapter_and_is_announced_there() {
-    let mut node = Told::new(Node::new(host(), DriverConfig::default(), null()));
+    let mut node = Told::new(HostNode::new(host(), DriverConfig::default(), null()));
     node.record_cpu();
     node.open(best_effort());
     node.offer(at(0), ChannelId(0), PACKET * 2);
@@ -130,7 +130,7 @@ fn a_host_that_copies_takes_the_bus_from_its_adapter() {
         });
         let costs = HostCosts { send_byte: Span::from_ns(10), ..COSTS };
         let copies = Host::new(costs, config(LinkParadigm::O1), Applications::Separate);
-        let mut node = Told::new(Node::new(copies, DriverConfig::default(), adapter));
+        let mut node = Told::new(HostNode::new(copies, DriverConfig::default(), adapter));
         node.open(best_effort());
         node.offer(at(0), ChannelId(0), PACKET * 2);
         run(&mut node, 1000).into_iter().filter(|line| line.contains("departed")).collect::<Vec<_>>()
@@ -141,7 +141,7 @@ fn a_host_that_copies_takes_the_bus_from_its_adapter() {
 
 #[test]
 fn a_source_without_end_sends_at_once() {
-    let mut node = Told::new(Node::new(host(), DriverConfig::default(), null()));
+    let mut node = Told::new(HostNode::new(host(), DriverConfig::default(), null()));
     node.open(best_effort());
     let endless = Endless::new(Sizes::Fixed(PACKET), Seed::new(0).stream("endless"), Some(1));
     node.send_without_end(at(0), ChannelId(0), endless);
@@ -153,12 +153,12 @@ fn a_source_without_end_sends_at_once() {
 #[test]
 fn a_driver_finds_what_was_not_announced() {
     let driver = DriverConfig { watchdog: Some(Span::from_us(70)), reset_after: None };
-    let mut node = Told::new(Node::new(host(), driver, null()));
+    let mut node = Told::new(HostNode::new(host(), driver, null()));
     node.open(best_effort());
     node.lose_interrupts(LinkId::FIRST, Some((1.0, Seed::new(1).stream("interrupts"))));
     node.offer(at(0), ChannelId(0), PACKET);
     assert_eq!(run(&mut node, 139), ["0 Answered", "100 departed 0.0 handed 50"]);
-    let transmitted = |node: &Node| {
+    let transmitted = |node: &HostNode| {
         node.host().expect("it is here").subsystem().counters(ChannelId(0)).unwrap().transmitted
     };
     assert_eq!((node.next_deadline(), transmitted(&node)), (Some(at(140)), 0));
@@ -176,10 +176,10 @@ fn a_driver_finds_what_was_not_announced() {
 /// Where the host is elsewhere the node says what its adapter answers, and whether an interrupt goes with it.
 #[test]
 fn a_host_elsewhere_is_answered() {
-    let mut node = Told::new(Node::without_host(null()));
+    let mut node = Told::new(HostNode::without_host(null()));
     node.record_cpu();
-    node.command(at(5), &Command::Transmit(packet(0)));
-    node.command(at(5), &Command::Transmit(packet(1)));
+    node.command(at(5), &Directive::Transmit(packet(0)));
+    node.command(at(5), &Directive::Transmit(packet(1)));
     assert_eq!(run(&mut node, 60), ["55 departed 0.0 handed 0 more", "55 Transmitted announced"]);
     node.receive(at(60), &packet(7));
     assert_eq!(words(&mut node, at(60)), ["60 Received announced"]);
@@ -203,9 +203,9 @@ pub(super) fn describing(change: impl FnOnce(&mut Description)) -> Adapter {
     let stage = |name: &str, phases| Stage { name: name.into(), phases, ..Stage::default() };
     let phase = |us| Phase { delay: Delay::fixed(Span::from_us(us)), ..Phase::default() };
     let mut description = Description {
-        interface: Interface {
+        interface: HostSide {
             queues: vec![CommandQueue { slots: Some(1), ..CommandQueue::default() }],
-            selection: Selection::Priority,
+            selection: QueueSelection::Priority,
             doorbell: Span::ZERO,
             poll: None,
             notification: Notification::Interrupt,
@@ -224,8 +224,8 @@ pub(super) fn describing(change: impl FnOnce(&mut Description)) -> Adapter {
             stage("out", vec![phase(10), Phase { medium: true, ..phase(20) }]),
         ],
         receive: vec![stage("rx", vec![phase(7)]), stage("up", vec![phase(2)])],
-        transmit_buffers: Buffers::default(),
-        receive_buffers: Buffers::default(),
+        transmit_buffers: AdapterBuffers::default(),
+        receive_buffers: AdapterBuffers::default(),
         transmit_policing: None,
         receive_policing: None,
         link: LinkCosts::default(),
@@ -238,22 +238,22 @@ pub(super) fn describing(change: impl FnOnce(&mut Description)) -> Adapter {
 /// its own it is out at 33. Where frames are at least 25 long it takes until 55.
 #[test]
 fn a_frame_asks_for_the_medium_unless_the_link_is_its_own() {
-    let mut node = Told::new(Node::without_host(described()));
-    node.command(at(0), &Command::Transmit(packet(0)));
+    let mut node = Told::new(HostNode::without_host(described()));
+    node.command(at(0), &Directive::Transmit(packet(0)));
     assert_eq!(run(&mut node, 100), ["13 Request"]);
-    node.medium(at(30), Access::Granted);
+    node.medium(at(30), MediumAccess::Granted);
     assert_eq!(run(&mut node, 100), ["50 departed 0.0 handed 0", "50 Transmitted announced"]);
 
-    let mut node = Told::new(Node::without_host(described()));
+    let mut node = Told::new(HostNode::without_host(described()));
     node.own_the_link(LinkId::FIRST);
-    node.command(at(0), &Command::Transmit(packet(0)));
+    node.command(at(0), &Directive::Transmit(packet(0)));
     assert_eq!(run(&mut node, 100), ["33 departed 0.0 handed 0", "33 Transmitted announced"]);
 
-    let mut node = Told::new(Node::without_host(described()));
+    let mut node = Told::new(HostNode::without_host(described()));
     node.pad_frames_to(LinkId::FIRST, Span::from_us(25));
-    node.command(at(0), &Command::Transmit(packet(0)));
+    node.command(at(0), &Directive::Transmit(packet(0)));
     run(&mut node, 29);
-    node.medium(at(30), Access::Granted);
+    node.medium(at(30), MediumAccess::Granted);
     assert_eq!(run(&mut node, 100), ["55 departed 0.0 handed 0", "55 Transmitted announced"]);
 }
 
@@ -262,22 +262,22 @@ fn a_frame_asks_for_the_medium_unless_the_link_is_its_own() {
 /// as work too.
 #[test]
 fn a_collision_costs_what_was_sent_of_a_frame() {
-    let mut node = Told::new(Node::without_host(described()));
-    let busy = |node: &Node| node.adapter(LinkId::FIRST).stages(at(1000))[1].busy.as_ps() / 1_000_000;
-    node.command(at(0), &Command::Transmit(packet(0)));
+    let mut node = Told::new(HostNode::without_host(described()));
+    let busy = |node: &HostNode| node.adapter(LinkId::FIRST).stages(at(1000))[1].busy.as_ps() / 1_000_000;
+    node.command(at(0), &Directive::Transmit(packet(0)));
     assert_eq!(run(&mut node, 29), ["13 Request"]);
-    node.medium(at(30), Access::Granted);
-    node.medium(at(37), Access::Aborted);
+    node.medium(at(30), MediumAccess::Granted);
+    node.medium(at(37), MediumAccess::Aborted);
     assert_eq!((run(&mut node, 100), busy(&node)), (Vec::new(), 10 + 7));
-    node.medium(at(50), Access::Granted);
+    node.medium(at(50), MediumAccess::Granted);
     assert_eq!(run(&mut node, 69), [""; 0]);
     assert_eq!(run(&mut node, 70), ["70 departed 0.0 handed 0", "70 Transmitted announced"]);
     assert_eq!(busy(&node), 10 + 7 + 20);
 
-    node.command(at(100), &Command::Transmit(packet(1)));
+    node.command(at(100), &Directive::Transmit(packet(1)));
     assert_eq!(run(&mut node, 129), ["113 Request"]);
-    node.medium(at(130), Access::Granted);
-    node.medium(at(137), Access::Lost);
+    node.medium(at(130), MediumAccess::Granted);
+    node.medium(at(137), MediumAccess::Lost);
     assert_eq!(words(&mut node, at(137)), ["137 Failed announced"]);
     assert_eq!(
         (busy(&node), node.adapter(LinkId::FIRST).held(), node.next_deadline()),
@@ -288,10 +288,10 @@ fn a_collision_costs_what_was_sent_of_a_frame() {
 /// A trace numbers the stages of each way from 0.
 #[test]
 fn a_passage_names_its_way_and_the_stage_on_it() {
-    let mut node = Told::new(Node::without_host(described()));
+    let mut node = Told::new(HostNode::without_host(described()));
     node.record_stages();
     node.own_the_link(LinkId::FIRST);
-    node.command(at(0), &Command::Transmit(packet(0)));
+    node.command(at(0), &Directive::Transmit(packet(0)));
     node.receive(at(1), &packet(7));
     let log = run(&mut node, 100);
     let passed: Vec<_> = log.iter().filter(|line| line.contains(':')).collect();
@@ -300,22 +300,22 @@ fn a_passage_names_its_way_and_the_stage_on_it() {
         ["8 Receive 0: 1-1-8", "10 Receive 1: 8-8-10", "33 Transmit 0: 0-0-3", "33 Transmit 1: 3-3-33"],
         "of what goes to the link unseen one hears when it is there"
     );
-    assert_ne!(Direction::Transmit, Direction::Receive);
+    assert_ne!(PacketDirection::Transmit, PacketDirection::Receive);
 }
 
 /// An adapter with full queues is offered the same packets again at the next occasion, in their
 /// order.
 #[test]
 fn a_full_command_queue_makes_packets_wait() {
-    let mut node = Told::new(Node::without_host(described()));
+    let mut node = Told::new(HostNode::without_host(described()));
     node.own_the_link(LinkId::FIRST);
-    node.break_down(at(0), Breakdown::FullQueues, true);
+    node.break_down(at(0), AdapterBreakdown::FullQueues, true);
     for message in 0..3 {
-        node.command(at(0), &Command::Transmit(packet(message)));
+        node.command(at(0), &Directive::Transmit(packet(message)));
     }
     assert_eq!(run(&mut node, 100), [""; 0]);
     assert_eq!(node.driver(LinkId::FIRST).longest_backlog, 3);
-    node.break_down(at(100), Breakdown::FullQueues, false);
+    node.break_down(at(100), AdapterBreakdown::FullQueues, false);
     let log = run(&mut node, 300);
     let departed: Vec<_> = log.iter().filter(|line| line.contains("departed")).collect();
     // From 100: 3, 10 and 20 of the first; the second stage takes 30 for each.
@@ -330,11 +330,11 @@ fn a_full_command_queue_makes_packets_wait() {
 #[test]
 fn a_driver_resets_an_adapter_that_keeps_a_packet() {
     let driver = DriverConfig { watchdog: None, reset_after: Some(Span::from_us(200)) };
-    let mut node = Told::new(Node::new(host(), driver, described()));
+    let mut node = Told::new(HostNode::new(host(), driver, described()));
     node.own_the_link(LinkId::FIRST);
     node.open(best_effort());
     node.offer(at(0), ChannelId(0), PACKET);
-    node.break_down(at(1), Breakdown::Stop, true);
+    node.break_down(at(1), AdapterBreakdown::Stop, true);
     assert_eq!(run(&mut node, 249), ["0 Answered"]);
     assert_eq!((node.next_deadline(), node.driver(LinkId::FIRST).resets), (Some(at(250)), 0));
     assert_eq!(run(&mut node, 300), ["0 failed 0.0 Reset"].map(|line| line.replacen('0', "250", 1)));
@@ -361,7 +361,7 @@ fn paying(adapter: Adapter, packets: u64, until: u64) -> (Vec<String>, Vec<Strin
     let mut config = config(LinkParadigm::O1);
     config.link.depth = packets as u32;
     let host = Host::new(costs, config, Applications::Separate);
-    let mut node = Told::new(Node::new(host, DriverConfig::default(), adapter));
+    let mut node = Told::new(HostNode::new(host, DriverConfig::default(), adapter));
     node.record_cpu();
     node.open(best_effort());
     node.offer(at(0), ChannelId(0), PACKET * packets);
@@ -437,9 +437,9 @@ fn a_place_is_free_when_its_response_is_read() {
 fn a_host_elsewhere_is_told_of_several_at_once() {
     let moderation = Moderation { frames: Some(2), delay: Span::from_us(70), ..Moderation::default() };
     let queue = ResponseQueue { moderation, slots: Some(3), ..ResponseQueue::default() };
-    let mut node = Told::new(Node::without_host(answering(Notification::Interrupt, queue)));
+    let mut node = Told::new(HostNode::without_host(answering(Notification::Interrupt, queue)));
     for message in 0..3 {
-        node.command(at(0), &Command::Transmit(packet(message)));
+        node.command(at(0), &Directive::Transmit(packet(message)));
     }
     let said = |log: Vec<String>| -> Vec<String> {
         log.into_iter().filter(|line| line.contains("announced")).collect()
@@ -455,7 +455,7 @@ fn a_host_elsewhere_is_told_of_several_at_once() {
 /// have been 115. A frame received by the second belongs to the second.
 #[test]
 fn adapters_share_the_cpu_only() {
-    let mut node = Told::new(Node::new(host(), DriverConfig::default(), null()));
+    let mut node = Told::new(HostNode::new(host(), DriverConfig::default(), null()));
     let second = node.add_adapter(DriverConfig::default(), null(), LinkCosts::default());
     assert_eq!(second, LinkId(1));
     node.open(best_effort());
@@ -468,7 +468,7 @@ fn adapters_share_the_cpu_only() {
         log,
         ["0 Answered", "0 Answered", "100 departed 0.0 handed 50", "153 departed 0.0 handed 103"]
     );
-    let interrupts = |node: &Node| [LinkId::FIRST, second].map(|link| node.driver(link).interrupts);
+    let interrupts = |node: &HostNode| [LinkId::FIRST, second].map(|link| node.driver(link).interrupts);
     assert_eq!(interrupts(&node), [1, 1]);
     assert_eq!(node.next_deadline(), None);
 }

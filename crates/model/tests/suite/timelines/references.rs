@@ -7,7 +7,7 @@
 
 use laxity_model::adapter::{Delay, Phase, Resource, Stage};
 use laxity_model::host::{Applications, Host};
-use laxity_model::node::{DriverConfig, Node};
+use laxity_model::node::{DriverConfig, HostNode};
 use laxity_model::told::Told;
 use laxity_qos::channel::{ChannelConfig, ChannelId, LinkId, LinkParadigm};
 use laxity_qos::costs::HostCosts;
@@ -38,7 +38,7 @@ fn sent(send_byte: Span) -> (Vec<String>, Vec<String>, u64) {
         ];
     });
     let host = Host::new(HostCosts { send_byte, ..COSTS }, config(LinkParadigm::O1), Applications::Separate);
-    let mut node = Told::new(Node::new(host, DriverConfig::default(), adapter));
+    let mut node = Told::new(HostNode::new(host, DriverConfig::default(), adapter));
     node.record_stages();
     node.own_the_link(LinkId::FIRST);
     node.open(best_effort());

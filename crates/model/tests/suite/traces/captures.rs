@@ -1,6 +1,6 @@
 //! pcapng block by block: options, places of faults, lengths at their edges.
 
-use laxity_model::source::trace::{Limits, Position, Trace, TraceError, parse};
+use laxity_model::source::trace::{Trace, TraceError, TraceLimits, TracePosition, parse};
 
 use super::block;
 
@@ -30,7 +30,7 @@ fn packet(interface: u32, ticks: u64, captured: u32, original: u32) -> Vec<u8> {
 }
 
 fn read(blocks: &[Vec<u8>]) -> Result<Trace, TraceError> {
-    parse("c", &mut blocks.concat().as_slice(), Limits::DEFAULT)
+    parse("c", &mut blocks.concat().as_slice(), TraceLimits::DEFAULT)
 }
 
 fn microseconds(trace: &Trace) -> Vec<u64> {
@@ -57,7 +57,7 @@ fn what_follows_the_last_option_is_none() {
 fn an_option_of_no_length_that_it_has_is_named() {
     for (code, value) in [(9, &[1u8, 2][..]), (14, &[1, 2, 3, 4])] {
         let error = read(&[section(), interface(&[(code, value)])]).unwrap_err();
-        assert_eq!((error.file(), error.at()), ("c", Position::Byte(28 + 16)));
+        assert_eq!((error.file(), error.at()), ("c", TracePosition::Byte(28 + 16)));
         assert!(error.to_string().ends_with(error.valid()) && !error.valid().is_empty(), "{error}");
         assert_eq!(error.reason(), format!("option {code} cannot have {} bytes", value.len()));
     }
@@ -72,7 +72,7 @@ fn as_much_was_captured_as_is_there() {
         read.map(|trace| trace.frames().len()).map_err(|error| error.at())
     };
     assert_eq!([decide(8, 60), decide(4, 60), decide(8, 8), decide(0, 1)], [Ok(1), Ok(1), Ok(1), Ok(1)]);
-    let lengths = Err(Position::Byte(start + 20));
+    let lengths = Err(TracePosition::Byte(start + 20));
     assert_eq!([decide(9, 60), decide(8, 7), decide(0, 0)], [lengths; 3]);
 }
 
@@ -96,8 +96,8 @@ fn a_fault_is_where_it_is() {
     let at = |blocks: &[Vec<u8>]| read(blocks).unwrap_err().at();
     // A simple packet of nothing; a block too short for an interface; no byte order.
     let simple = block(LITTLE, 3, &LITTLE(0));
-    assert_eq!(at(&[section(), simple]), Position::Byte(28 + 8));
-    assert_eq!(at(&[section(), block(LITTLE, 1, &LITTLE(1))]), Position::Byte(28 + 4));
-    assert_eq!(at(&[block(LITTLE, 0x0a0d_0d0a, &[7; 16])]), Position::Byte(8));
-    assert_eq!(at(&[section(), section(), packet(0, 1, 8, 60)]), Position::Byte(56 + 8));
+    assert_eq!(at(&[section(), simple]), TracePosition::Byte(28 + 8));
+    assert_eq!(at(&[section(), block(LITTLE, 1, &LITTLE(1))]), TracePosition::Byte(28 + 4));
+    assert_eq!(at(&[block(LITTLE, 0x0a0d_0d0a, &[7; 16])]), TracePosition::Byte(8));
+    assert_eq!(at(&[section(), section(), packet(0, 1, 8, 60)]), TracePosition::Byte(56 + 8));
 }

@@ -5,7 +5,8 @@ use std::ops::{Deref, DerefMut};
 use laxity_units::{Bytes, Time};
 
 use crate::channel::{
-    ChannelConfig, ChannelId, Config, CoreId, Counters, Dropped, Finished, Packet, Sent, Slots, Step, Taken,
+    ChannelConfig, ChannelCounters, ChannelId, Config, CoreId, Dropped, Finished, Packet, Sent, Slots, Step,
+    TakenPacket,
 };
 
 const OPEN: &str = "the channel is open";
@@ -43,9 +44,9 @@ impl Subsystem {
 
     pub(super) fn interrupt_transmit(&mut self, now: Time) -> Option<Packet> {
         match self.subsystem.interrupt_transmit(CoreId::FIRST, now) {
-            Taken::Packet(slot) => Some(self.packets.take(slot)),
-            Taken::Nothing => None,
-            Taken::Held => unreachable!("there is one core"),
+            TakenPacket::Packet(slot) => Some(self.packets.take(slot)),
+            TakenPacket::Nothing => None,
+            TakenPacket::Held => unreachable!("there is one core"),
         }
     }
 
@@ -79,7 +80,7 @@ impl Subsystem {
         self.subsystem.room(channel).expect(OPEN)
     }
 
-    pub(super) fn counters(&self, channel: ChannelId) -> &Counters {
+    pub(super) fn counters(&self, channel: ChannelId) -> &ChannelCounters {
         self.subsystem.counters(channel).expect(OPEN)
     }
 

@@ -4,7 +4,7 @@ use laxity_units::{Span, Time};
 
 /// A list of windows, repeated for ever.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gates {
+pub struct GateList {
     /// Begin of the first window, counted from time zero and from each cycle.
     offset: Span,
     windows: Vec<Window>,
@@ -20,7 +20,7 @@ pub struct Window {
     pub open: u32,
 }
 
-impl Gates {
+impl GateList {
     /// Gates by `windows`, in their order, the first at `offset` and again after their sum.
     ///
     /// Panics if there is no window, or one without length.
@@ -96,9 +96,9 @@ mod tests {
     }
 
     /// Level 0 is open from 10 to 40 us of each 100 us, level 1 from 90 us to 10 us of the next.
-    fn gates(offset: u64) -> Gates {
+    fn gates(offset: u64) -> GateList {
         let window = |us, open| Window { length: US(us), open };
-        Gates::new(
+        GateList::new(
             US(offset),
             vec![window(10, 2), window(20, 5), window(10, 1), window(50, 4), window(10, 6)],
         )
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(gates(0).of(1), Some(vec![(US(90), US(20))]));
         assert_eq!(gates(0).of(2), Some(vec![(US(10), US(20)), (US(40), US(60))]));
         assert_eq!(gates(0).of(3), Some(vec![]));
-        let always = Gates::new(US(0), vec![Window { length: US(5), open: 1 }]);
+        let always = GateList::new(US(0), vec![Window { length: US(5), open: 1 }]);
         assert_eq!((always.of(0), always.of(1)), (None, Some(vec![])));
     }
 

@@ -15,7 +15,7 @@
 
 mod row;
 
-use laxity_model::adapter::{Buffers, CommandQueue, Description, Interface, PROCESSOR, Pool};
+use laxity_model::adapter::{AdapterBuffers, BufferPool, CommandQueue, Description, HostSide, PROCESSOR};
 
 use super::words::{buffers, clean, poll, resource, response_queue, times};
 use super::{AdapterFile, described};
@@ -61,7 +61,7 @@ pub fn svg(file: &AdapterFile) -> String {
     let top = MARGIN + 78.0;
     let flow = top + transmit.above().max(commands + 30.0);
     let bottom = transmit.bottom(top, flow).max(flow + commands + 44.0);
-    let with_bracket = |pool: &Buffers| if pool.pool == Pool::Unlimited { 0.0 } else { 24.0 };
+    let with_bracket = |pool: &AdapterBuffers| if pool.pool == BufferPool::Unlimited { 0.0 } else { 24.0 };
     let first_rail = bottom + 26.0 + with_bracket(&description.transmit_buffers);
     let rail = |number: usize| first_rail + RAIL * number as f64;
     let receive_top = rail(rails.len()) + 26.0;
@@ -88,7 +88,7 @@ pub fn svg(file: &AdapterFile) -> String {
     let says = format!("responses: {}", says.join("; "));
     transmit.responses(&mut drawing, &place, left, &says);
     transmit.frames(&mut drawing, &place);
-    if description.transmit_buffers.pool != Pool::Unlimited {
+    if description.transmit_buffers.pool != BufferPool::Unlimited {
         transmit.bracket(
             &mut drawing,
             &place,
@@ -100,7 +100,7 @@ pub fn svg(file: &AdapterFile) -> String {
     let place = row::Place { left, right, top: receive_top, flow: receive_flow, rail: &rail };
     receive.draw(&mut drawing, &place);
     receive.received(&mut drawing, &place);
-    if description.receive_buffers.pool != Pool::Unlimited && !description.receive.is_empty() {
+    if description.receive_buffers.pool != BufferPool::Unlimited && !description.receive.is_empty() {
         receive.bracket(
             &mut drawing,
             &place,
@@ -128,7 +128,7 @@ fn ends(drawing: &mut Drawing, left: f64, right: f64, top: f64, bottom: f64) {
     drawing.turned((right + 3.5, middle), 90.0, Anchor::Middle, HEAD, "medium");
 }
 
-fn interface(drawing: &mut Drawing, interface: &Interface, left: f64, flow: f64) {
+fn interface(drawing: &mut Drawing, interface: &HostSide, left: f64, flow: f64) {
     let mut queues: Vec<&CommandQueue> = interface.queues.iter().collect();
     queues.sort_by_key(|queue| queue.priority);
     let (x, width) = (left + 34.0, 56.0);

@@ -1,9 +1,9 @@
 //! The parts of an adapter in a few words, the same in table and diagram.
 
 use laxity_model::adapter::{
-    Answers, Buffers, CommandQueue, Excess, Interface, Late, Moderation, Notification, Overload, Own,
-    PROCESSOR, Phase, Policing, Pool, Queue, Release, Resource, ResponseQueue, Selection, Stage, Takes,
-    Tells,
+    AdapterBuffers, Answers, BufferPool, CommandQueue, Excess, HostSide, LatePolicy, Moderation,
+    Notification, Overload, Own, PROCESSOR, Phase, Policing, Queue, QueueSelection, Release, Resource,
+    ResponseQueue, Stage, Takes, Tells,
 };
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span};
@@ -88,9 +88,9 @@ pub(super) fn room(queue: &Queue) -> Option<String> {
 pub(super) fn queue(queue: &Queue) -> String {
     let room = room(queue).map(|room| format!(" of {room}")).unwrap_or_default();
     let late = match (queue.late, queue.margin.is_zero()) {
-        (Late::Keep, _) => String::new(),
-        (Late::Drop, true) => ", none late".into(),
-        (Late::Drop, false) => format!(", none due within {}", queue.margin),
+        (LatePolicy::Keep, _) => String::new(),
+        (LatePolicy::Drop, true) => ", none late".into(),
+        (LatePolicy::Drop, false) => format!(", none due within {}", queue.margin),
     };
     format!("{}{} {}{room}{late}", times(queue.spread), takes(queue.takes), queue.order.short())
 }
@@ -106,8 +106,8 @@ pub(super) fn command_queue(queue: &CommandQueue) -> String {
     format!("{}{takes}: {room}{held}, priority {}", times(queue.spread), queue.priority)
 }
 
-pub(super) fn poll(interface: &Interface) -> String {
-    let turns = if interface.selection == Selection::RoundRobin { ", queues in turn" } else { "" };
+pub(super) fn poll(interface: &HostSide) -> String {
+    let turns = if interface.selection == QueueSelection::RoundRobin { ", queues in turn" } else { "" };
     match interface.poll {
         Some(every) => format!("polled every {every}{turns}"),
         None if interface.doorbell.is_zero() => format!("a doorbell{turns}"),
@@ -141,16 +141,16 @@ pub(super) fn response_queue(queue: &ResponseQueue, notification: Notification) 
     format!("{whose}{}{sep}{told}", room.trim_end_matches(','))
 }
 
-pub(super) fn buffers(buffers: &Buffers) -> String {
+pub(super) fn buffers(buffers: &AdapterBuffers) -> String {
     let then = overload(buffers.overload);
     match buffers.pool {
-        Pool::Unlimited => "unlimited".into(),
-        Pool::Shared(count) => format!("{count} shared, {then}"),
-        Pool::PerChannel(count) => format!("{count} per channel, {then}"),
-        Pool::Reserved { own: Own::Each(count), shared } => {
+        BufferPool::Unlimited => "unlimited".into(),
+        BufferPool::Shared(count) => format!("{count} shared, {then}"),
+        BufferPool::PerChannel(count) => format!("{count} per channel, {then}"),
+        BufferPool::Reserved { own: Own::Each(count), shared } => {
             format!("{count} per channel and {shared} shared, {then}")
         }
-        Pool::Reserved { own: Own::Contract, shared } => {
+        BufferPool::Reserved { own: Own::Contract, shared } => {
             format!("a burst per contract and {shared} shared, {then}")
         }
     }

@@ -1,6 +1,6 @@
 //! A horizontal bar per channel: the used share of its bound and of its deadline.
 
-use laxity_world::metric::Owner;
+use laxity_world::metric::MetricOwner;
 use laxity_world::results::{Channel, Results};
 use plotters::prelude::*;
 
@@ -72,7 +72,7 @@ pub(super) fn prepared(results: &Results, spec: &FigureSpec) -> (Vec<Bar>, usize
 
 fn bars(results: &Results, spec: &FigureSpec) -> (Vec<Bar>, usize) {
     let wanted = |name: &String| spec.channels.is_empty() || spec.channels.contains(name);
-    if spec.y.owner() == Owner::Resource {
+    if spec.y.owner() == MetricOwner::Resource {
         let all = results.runs.iter().flat_map(|run| &run.resources).filter(|r| wanted(&r.name));
         let mut bars: Vec<Bar> = Vec::new();
         for (resource, value) in all.filter_map(|r| spec.y.of_resource(r).map(|v| (r, v))) {

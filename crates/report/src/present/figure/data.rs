@@ -45,12 +45,12 @@ pub struct Panel {
     /// That combination in words; empty if the panel is the only one.
     pub title: String,
     /// The lines.
-    pub lines: Vec<Line>,
+    pub lines: Vec<FigureLine>,
 }
 
 /// A line, in the units of the axes: pairs of a position and a value there, if there is one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Line {
+pub struct FigureLine {
     /// The channel, resource or value that it shows.
     pub name: String,
     /// The same number for the same name in all panels, from 0 on.
@@ -128,7 +128,7 @@ fn of_lines(empty: Data, (plot, frame): (Plot, lines::Frame<'_>)) -> Data {
         lines: panel
             .lines
             .into_iter()
-            .map(|line| Line {
+            .map(|line| FigureLine {
                 name: line.name,
                 look: line.look,
                 points: line.points,
@@ -160,7 +160,7 @@ mod tests {
     fn lines_have_the_values_of_the_runs_in_the_unit_of_the_axis() {
         let results = sample::sweep();
         let figure = data(&results, &spec("load", "worst")).unwrap();
-        let all: Vec<&Line> = figure.panels.iter().flat_map(|panel| &panel.lines).collect();
+        let all: Vec<&FigureLine> = figure.panels.iter().flat_map(|panel| &panel.lines).collect();
         let line = all.iter().find(|line| line.name == "rt0").expect("a line for each channel");
         let measured: Vec<f64> = results.runs.iter().filter_map(|run| run.channel("rt0")?.worst).collect();
         assert_eq!(line.points.len(), measured.len());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use laxity_world::metric::{Distribution, Field, Metric, Owner, Tail};
+use laxity_world::metric::{Distribution, Field, Metric, MetricOwner, Tail};
 use laxity_world::results::{Axis, Channel, Results, Run};
 
 use super::FigureSpec;
@@ -334,13 +334,13 @@ fn subjects(runs: &[&Run], spec: &FigureSpec) -> Vec<Whose> {
     };
     for run in runs {
         match spec.y.owner() {
-            Owner::Run => add(Whose::Run),
-            Owner::Channel => run
+            MetricOwner::Run => add(Whose::Run),
+            MetricOwner::Channel => run
                 .channels
                 .iter()
                 .filter(|c| wanted(&c.name) && has(c))
                 .for_each(|c| add(Whose::Channel(c.name.clone()))),
-            Owner::Resource => run
+            MetricOwner::Resource => run
                 .resources
                 .iter()
                 .filter(|r| wanted(&r.name) && spec.y.of_resource(r).is_some())
@@ -348,7 +348,7 @@ fn subjects(runs: &[&Run], spec: &FigureSpec) -> Vec<Whose> {
         }
     }
     // Distributions of several cannot be had from those of each.
-    let merged = spec.y.owner() == Owner::Channel && curve.is_none();
+    let merged = spec.y.owner() == MetricOwner::Channel && curve.is_none();
     if merged && spec.channels.is_empty() && found.len() > LINES {
         let mut classes = Vec::new();
         for channel in runs.iter().flat_map(|run| &run.channels) {

@@ -34,7 +34,7 @@ pub(in super::super) fn of_nodes(
     let Builder { nodes, networks, graph, .. } = builder;
     let mut host = host::none(cx)?;
     host.value.subsystem.packet = frame;
-    let adapter = Located { value: Adapter::Null(LinkCosts::default()), spans: AdapterSpans::of(owner) };
+    let adapter = Located { value: AdapterSpec::Null(LinkCosts::default()), spans: AdapterSpans::of(owner) };
     let topology = Topology {
         hosts: vec![host],
         adapters: vec![adapter],

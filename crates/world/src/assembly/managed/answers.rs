@@ -1,19 +1,19 @@
 //! Answers of nodes to programs.
 
-use laxity_signalling::event::Event as Answered;
-use laxity_signalling::refusal::{Acceptable, Refused, Resource};
+use laxity_signalling::event::SourceEvent as Answered;
+use laxity_signalling::refusal::{Alternative, Denial, NodeResource};
 
 use super::calls::State;
 use super::*;
-use crate::experiment::Refusal;
-use crate::results::{Answer, Refused as Told};
+use crate::experiment::RefusalEffect;
+use crate::results::{NodeAnswer, RefusedChannel as Told};
 
 impl Managed<'_> {
     /// Lists what happened to `channel`, if there is room.
     pub(super) fn note(&mut self, channel: &str, answer: &str, detail: String, took: Option<Span>) {
         self.trace_channel(channel, answer);
         if self.answers.len() < ANSWERS {
-            self.answers.push(Answer {
+            self.answers.push(NodeAnswer {
                 at: self.now.as_secs_f64(),
                 channel: channel.into(),
                 answer: answer.into(),
@@ -99,11 +99,11 @@ impl Managed<'_> {
         self.schedule_message(number, calendar);
     }
 
-    fn refused(&mut self, number: u64, refused: &Refused) {
+    fn refused(&mut self, number: u64, refused: &Denial) {
         let call = &self.calls[&number];
         let (channel, took, touched) = (call.channel, self.now.since(call.asked), call.touched);
         let spec = &self.experiment.channels[channel];
-        let (why, expected) = (self.in_words(refused), spec.refusal == Refusal::Expected);
+        let (why, expected) = (self.in_words(refused), spec.refusal == RefusalEffect::Expected);
         let by = format!("{} {}", self.name_of(refused), resource(refused.shortage.resource));
         let counted = &mut self.counted[channel];
         if call.counted {
@@ -114,10 +114,10 @@ impl Managed<'_> {
         }
         counted.asks.refused += 1;
         *counted.asks.refusals.entry(by).or_default() += 1;
-        if matches!(spec.asked, Asked::Once { .. }) {
+        if matches!(spec.asked, AskedTimes::Once { .. }) {
             counted.asks.unexpected += u64::from(!expected && !touched);
             let admissible = match refused.shortage.acceptable {
-                Acceptable::Deadline(deadline) => Some(deadline.as_secs_f64()),
+                Alternative::Deadline(deadline) => Some(deadline.as_secs_f64()),
                 _ => None,
             };
             let expected = expected || touched;
@@ -141,49 +141,53 @@ impl Managed<'_> {
         self.note(&spec.name, "changed", format!("bound {bound}"), None);
     }
 
-    fn name_of(&self, refused: &Refused) -> String {
+    fn name_of(&self, refused: &Denial) -> String {
         self.experiment.name(refused.node.0 as usize)
     }
 
     /// The refusal in words.
-    fn in_words(&self, refused: &Refused) -> String {
+    fn in_words(&self, refused: &Denial) -> String {
         let shortage = refused.shortage;
         let missing = match shortage.resource {
-            Resource::Deadline => format!(": {} too short", Span::from_ps(shortage.missing)),
-            Resource::Route | Resource::Answer | Resource::Agreement | Resource::Valid => String::new(),
-            Resource::Link | Resource::Cpu | Resource::QuotaCpu => {
+            NodeResource::Deadline => format!(": {} too short", Span::from_ps(shortage.missing)),
+            NodeResource::Route | NodeResource::Answer | NodeResource::Agreement | NodeResource::Valid => {
+                String::new()
+            }
+            NodeResource::Link | NodeResource::Cpu | NodeResource::QuotaCpu => {
                 format!(": {:.1} % of it too little", shortage.missing as f64 / 1e4)
             }
             _ => format!(": {} too few", shortage.missing),
         };
         let instead = match shortage.acceptable {
-            Acceptable::Unknown => String::new(),
-            Acceptable::Deadline(deadline) => format!(", a deadline of {deadline} would do up to here"),
-            Acceptable::Interval(interval) => format!(", an interval of {interval} would do"),
-            Acceptable::Burst(burst) => format!(", a burst of {burst} would do"),
-            Acceptable::Later => ", a later request may do".into(),
+            Alternative::Unknown => String::new(),
+            Alternative::Deadline(deadline) => {
+                format!(", a deadline of {deadline} would do up to here")
+            }
+            Alternative::Interval(interval) => format!(", an interval of {interval} would do"),
+            Alternative::Burst(burst) => format!(", a burst of {burst} would do"),
+            Alternative::Later => ", a later request may do".into(),
         };
         format!("{}, {}{missing}{instead}", self.name_of(refused), resource(shortage.resource))
     }
 }
 
 /// The name of a resource in results.
-fn resource(resource: Resource) -> &'static str {
+fn resource(resource: NodeResource) -> &'static str {
     match resource {
-        Resource::Link => "link",
-        Resource::Cpu => "cpu",
-        Resource::Messages => "messages",
-        Resource::Packets => "packets",
-        Resource::ReceivePlaces => "receive_places",
-        Resource::Deadline => "deadline",
-        Resource::QuotaChannels => "quota_channels",
-        Resource::QuotaBandwidth => "quota_bandwidth",
-        Resource::QuotaBuffers => "quota_buffers",
-        Resource::QuotaCpu => "quota_cpu",
-        Resource::Route => "route",
-        Resource::Entries => "entries",
-        Resource::Answer => "answer",
-        Resource::Agreement => "agreement",
-        Resource::Valid => "valid",
+        NodeResource::Link => "link",
+        NodeResource::Cpu => "cpu",
+        NodeResource::Messages => "messages",
+        NodeResource::Packets => "packets",
+        NodeResource::ReceivePlaces => "receive_places",
+        NodeResource::Deadline => "deadline",
+        NodeResource::QuotaChannels => "quota_channels",
+        NodeResource::QuotaBandwidth => "quota_bandwidth",
+        NodeResource::QuotaBuffers => "quota_buffers",
+        NodeResource::QuotaCpu => "quota_cpu",
+        NodeResource::Route => "route",
+        NodeResource::Entries => "entries",
+        NodeResource::Answer => "answer",
+        NodeResource::Agreement => "agreement",
+        NodeResource::Valid => "valid",
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use laxity_node::{Failure, Response};
-use laxity_signalling::contract::Contract;
+use laxity_signalling::contract::ChannelContract;
 use laxity_signalling::identity::Owner;
 
 use super::*;
@@ -14,7 +14,7 @@ pub(super) struct Call {
     /// The nodes on its route, and the networks between them.
     pub(super) route: Vec<usize>,
     pub(super) ways: Vec<usize>,
-    pub(super) id: ChannelId,
+    pub(super) id: GlobalChannelId,
     pub(super) asked: Time,
     /// The request counts: it was made in the window.
     pub(super) counted: bool,
@@ -22,10 +22,10 @@ pub(super) struct Call {
     pub(super) part: usize,
     pub(super) state: State,
     /// The contract in the local time of the source, and the deadline in true time.
-    pub(super) contract: Contract,
+    pub(super) contract: ChannelContract,
     pub(super) deadline: Span,
     /// The same that was asked for beside.
-    pub(super) wanted: Option<(Contract, Span)>,
+    pub(super) wanted: Option<(ChannelContract, Span)>,
     /// How long it is held, if a call of several.
     pub(super) hold: Option<Span>,
     pub(super) source: Option<Source>,
@@ -147,7 +147,7 @@ impl Managed<'_> {
     pub(super) fn ask(&mut self, channel: usize, calendar: &mut Calendar<Event>) {
         let spec = &self.experiment.channels[channel];
         let mut hold = None;
-        if let Asked::Calls { every, hold: mean } = spec.asked {
+        if let AskedTimes::Calls { every, hold: mean } = spec.asked {
             let random = &mut self.requests[channel];
             hold = Some(random.exponential(mean));
             let next = random.exponential(every);
@@ -226,7 +226,7 @@ impl Managed<'_> {
     /// A program asks for another contract.
     pub(super) fn change(&mut self, channel: usize, number: usize, calendar: &mut Calendar<Event>) {
         let spec = &self.experiment.channels[channel];
-        let Asked::Once { changes, .. } = &spec.asked else { return };
+        let AskedTimes::Once { changes, .. } = &spec.asked else { return };
         let said = changes[number].1;
         let open = |call: &u64| self.calls[call].state == State::Open;
         let asked = self.call_of(channel).filter(open);
@@ -254,7 +254,7 @@ impl Managed<'_> {
         let spec = &self.experiment.channels[channel];
         let asks = &mut self.counted[channel].asks;
         asks.changes_refused += 1;
-        asks.unexpected += u64::from(spec.refusal == crate::experiment::Refusal::Fails);
+        asks.unexpected += u64::from(spec.refusal == crate::experiment::RefusalEffect::Fails);
         self.note(&spec.name, "change refused", why, None);
     }
 

@@ -3,7 +3,10 @@
 //! The data path needs no common time. Programs may, and a scenario shows what they get: the true
 //! error, the error that the node states, and the bound beforehand.
 
-use laxity_clock::{Crossing, Hop, Known, Message, Outcome, Policy, Responder, Synchroniser, Tolerance};
+use laxity_clock::{
+    ClockMessage, Crossing, CrossingHop, Known, Responder, Synchroniser, SynchroniserOutcome,
+    SynchroniserPolicy, Tolerance,
+};
 use laxity_transport::HEADER_LEN;
 
 use super::*;
@@ -33,10 +36,10 @@ pub(super) struct Errors {
 }
 
 impl SynchroniseSpec {
-    fn policy(&self) -> Policy {
+    fn policy(&self) -> SynchroniserPolicy {
         let slew = Tolerance::of(laxity_clock::Drift::from_ppb(SLEW).expect("it is small"));
         let Self { accept, period, retry, .. } = *self;
-        Policy { accept, period, retry, slew, jump: Span::from_ms(1) }
+        SynchroniserPolicy { accept, period, retry, slew, jump: Span::from_ms(1) }
     }
 }
 
@@ -125,7 +128,7 @@ impl Managed<'_> {
             }
             self.compare(node);
             let Some(of) = &mut self.stations[node].synchronised else { continue };
-            if let Outcome::Adopted { .. } = of.synchroniser.handle(shown, message) {
+            if let SynchroniserOutcome::Adopted { .. } = of.synchroniser.handle(shown, message) {
                 of.failed[0] = 0;
             }
             self.compare(node);
@@ -134,7 +137,7 @@ impl Managed<'_> {
     }
 
     /// The reference answers at once.
-    fn reply(&mut self, node: usize, shown: Time, from: NodeId, message: Message) {
+    fn reply(&mut self, node: usize, shown: Time, from: NodeId, message: ClockMessage) {
         let (Some(responder), Some(up)) = (&mut self.responder, &mut self.stations[node].node) else {
             return;
         };
@@ -195,16 +198,16 @@ impl Managed<'_> {
     }
 
     /// The hops of a channel with its deadline in equal parts; `None` for best effort.
-    fn hops(&self, channel: &crate::experiment::ChannelSpec) -> Option<Vec<Hop>> {
+    fn hops(&self, channel: &crate::experiment::ChannelSpec) -> Option<Vec<CrossingHop>> {
         let deadline = channel.deadline?;
-        let links: Option<Vec<Hop>> = channel
+        let links: Option<Vec<CrossingHop>> = channel
             .route
             .windows(2)
             .map(|pair| {
                 let link = self.spec.between(pair[0], pair[1])?;
                 let most_transit = self.spec.link(self.experiment, link).way;
                 let least_transit = self.experiment.networks[link.network].propagation;
-                Some(Hop { delay: Span::ZERO, least_transit, most_transit })
+                Some(CrossingHop { delay: Span::ZERO, least_transit, most_transit })
             })
             .collect();
         let mut hops = links?;

@@ -1,7 +1,7 @@
 //! Faults, and the messages that a fault excuses.
 
 use laxity_signalling::identity::Epoch;
-use laxity_transport::Header;
+use laxity_transport::TransportHeader;
 
 use super::*;
 use crate::experiment::{Fails, Outage};
@@ -83,8 +83,8 @@ impl Managed<'_> {
         let (_, shift) = self.spec.clocks[node].steps[step];
         let longest = self.experiment.channels.iter().filter_map(|channel| channel.deadline).max();
         let changed = self.experiment.channels.iter().flat_map(|channel| match &channel.asked {
-            Asked::Once { changes, .. } => &changes[..],
-            Asked::Calls { .. } => &[],
+            AskedTimes::Once { changes, .. } => &changes[..],
+            AskedTimes::Calls { .. } => &[],
         });
         let longest =
             changed.map(|(_, contract)| contract.deadline).fold(longest.unwrap_or_default(), Span::max);
@@ -133,9 +133,9 @@ impl Managed<'_> {
 
     /// A fault took a frame, or held it back: its message need not arrive.
     pub(super) fn spoil(&mut self, frame: &[u8]) {
-        let Ok((header, _)) = Header::decode(frame) else { return };
+        let Ok((header, _)) = TransportHeader::decode(frame) else { return };
         let wire = header.channel;
-        let id = ChannelId { node: NodeId(wire.node), epoch: Epoch(header.epoch), local: wire.local };
+        let id = GlobalChannelId { node: NodeId(wire.node), epoch: Epoch(header.epoch), local: wire.local };
         if let Some(call) = self.ids.get(&id).and_then(|call| self.calls.get_mut(call)) {
             let tally = &mut self.counted[call.channel].meter.tally;
             tally.lost_packets += 1;

@@ -1,9 +1,9 @@
 //! Links: they take time, impair frames, and lose all of them while they are cut.
 
 use laxity_model::network::{ImpairmentParameters, Impairments};
-use laxity_node::LinkConfig;
+use laxity_node::NodeLinkConfig;
 use laxity_signalling::identity::NodeId;
-use laxity_transport::{HEADER_LEN, Header};
+use laxity_transport::{HEADER_LEN, TransportHeader};
 use laxity_units::{Bytes, Span};
 
 use super::*;
@@ -16,7 +16,7 @@ pub(super) struct Directed {
     pub(super) from: usize,
     pub(super) to: usize,
     pub(super) network: usize,
-    pub(super) config: LinkConfig,
+    pub(super) config: NodeLinkConfig,
     pub(super) propagation: Span,
     impairments: Option<Impairments>,
     /// The number of outages that cut it now.
@@ -176,7 +176,7 @@ impl Managed<'_> {
     }
 
     /// A packet of a channel leaves a node for `to`: it counts if the channel ends there.
-    fn left(&mut self, channel: ChannelId, to: usize, length: usize) {
+    fn left(&mut self, channel: GlobalChannelId, to: usize, length: usize) {
         let Some(call) = self.ids.get(&channel).and_then(|call| self.calls.get(call)) else { return };
         if self.experiment.channels[call.channel].route.last() == Some(&to) {
             let tally = &mut self.counted[call.channel].meter.tally;
@@ -187,7 +187,7 @@ impl Managed<'_> {
 
     /// A datagram leaves a node for another.
     fn datagram_left(&mut self, (from, to): (usize, usize), frame: &[u8], calendar: &mut Calendar<Event>) {
-        let Ok((header, payload)) = Header::decode(frame) else { return };
+        let Ok((header, payload)) = TransportHeader::decode(frame) else { return };
         let Some((end, port)) = laxity_node::Node::address(&header, payload) else { return };
         let Some(channel) = port.0.checked_sub(BEST_EFFORT).map(|channel| channel as usize) else { return };
         if end.0 as usize == to {

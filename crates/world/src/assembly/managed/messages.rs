@@ -1,6 +1,6 @@
 //! Messages of channels and datagrams: sending, receiving, and what is measured.
 
-use laxity_node::{Failure, Message, Response};
+use laxity_node::{Failure, ProgramMessage, Response};
 use laxity_qos::channel::Dropped;
 
 use super::calls::{Sent, State};
@@ -80,7 +80,7 @@ impl Managed<'_> {
         }
     }
 
-    fn received(&mut self, channel: ChannelId, message: &Message) {
+    fn received(&mut self, channel: GlobalChannelId, message: &ProgramMessage) {
         // A message of a channel that its source has closed, or lost with its node.
         let Some(call) = self.ids.get(&channel).and_then(|call| self.calls.get_mut(call)) else { return };
         let mut missing = Vec::new();

@@ -9,7 +9,7 @@ use laxity_signalling::message::Body;
 use super::*;
 use crate::assembly::outcome::expects_misses;
 use crate::experiment::{ChannelSpec, Routing};
-use crate::results::{Channel, Resource};
+use crate::results::{Channel, ResourceResults};
 
 /// Student's t for 95 of 100 and 19 degrees of freedom.
 const STUDENT: f64 = 2.093;
@@ -157,9 +157,9 @@ impl Managed<'_> {
         let [forward, backward] = [count(Body::FORWARD), count(Body::BACKWARD)];
         let of_channel = |spec: &ChannelSpec| match (&spec.asked, self.spec.routes) {
             _ if spec.deadline.is_none() => 0,
-            (Asked::Calls { .. }, _) => SIGNALS as u64,
-            (Asked::Once { .. }, Routing::Widest) => forward + backward,
-            (Asked::Once { .. }, Routing::FewestHops) => {
+            (AskedTimes::Calls { .. }, _) => SIGNALS as u64,
+            (AskedTimes::Once { .. }, Routing::Widest) => forward + backward,
+            (AskedTimes::Once { .. }, Routing::FewestHops) => {
                 let passes = |link: [usize; 2]| u64::from(spec.route.windows(2).any(|pair| pair == link));
                 forward * passes([from, to]) + backward * passes([to, from])
             }
@@ -169,7 +169,7 @@ impl Managed<'_> {
         (channels + clocks).min(SIGNALS as u64)
     }
 
-    fn resources(&self, opened: &Snapshot, closed: &Snapshot, window: f64) -> Vec<Resource> {
+    fn resources(&self, opened: &Snapshot, closed: &Snapshot, window: f64) -> Vec<ResourceResults> {
         let share = |from: Span, to: Span| match window > 0.0 {
             // A frame counts whole when it begins.
             true => (to.saturating_sub(from).as_secs_f64() / window).min(1.0),
@@ -178,7 +178,7 @@ impl Managed<'_> {
         let resource = |(i, link): (usize, &Directed)| {
             let shares = [0, 1, 2].map(|kind| share(opened.busy[i][kind], closed.busy[i][kind]));
             let uses = KINDS.into_iter().zip(shares);
-            Resource {
+            ResourceResults {
                 name: link.name(self.experiment),
                 utilisation: shares.iter().sum::<f64>().min(1.0),
                 uses: uses.map(|(name, share)| (name.to_string(), share)).collect(),

@@ -1,24 +1,24 @@
 //! The trace of nodes with signalling: frames on each link by their kind, what waits there, and what
 //! happens to each channel.
 
-use laxity_engine::trace::{Flow, Trace, Track};
+use laxity_engine::trace::{TraceFlow, TraceSink, Track};
 use laxity_node::split_clock;
 use laxity_signalling::codec;
 use laxity_signalling::message::Body;
-use laxity_transport::Header;
+use laxity_transport::TransportHeader;
 
 use super::*;
 
 /// The trace of a run.
 pub(super) struct Traced<'a> {
-    trace: &'a mut dyn Trace,
+    trace: &'a mut dyn TraceSink,
     /// Of each link: its frames, the frames that wait, and until when it is in use.
     links: Vec<(Track, Track, Time)>,
     channels: Vec<Track>,
 }
 
 impl<'a> Traced<'a> {
-    pub(super) fn new(experiment: &Experiment, links: &[Directed], trace: &'a mut dyn Trace) -> Self {
+    pub(super) fn new(experiment: &Experiment, links: &[Directed], trace: &'a mut dyn TraceSink) -> Self {
         let names = links.iter().map(|link| link.name(experiment));
         let links = names
             .map(|name| (trace.track(&name), trace.track(&format!("{name} queue")), Time::ZERO))
@@ -45,7 +45,7 @@ impl Managed<'_> {
         if self.traced.is_none() {
             return;
         }
-        let Ok((header, payload)) = Header::decode(frame) else { return };
+        let Ok((header, payload)) = TransportHeader::decode(frame) else { return };
         let (from, to) = (self.links[link].from, self.links[link].to);
         let packet = self.packet_of(&header).map(|(channel, message)| {
             let route = &self.experiment.channels[channel].route;
@@ -74,11 +74,11 @@ impl Managed<'_> {
         let last = header.fragment + 1 == header.fragments;
         if let Some((channel, message, [first, ends])) = packet.filter(|_| last) {
             let flow = if first {
-                Flow::Begins
+                TraceFlow::Begins
             } else if ends {
-                Flow::Ends
+                TraceFlow::Ends
             } else {
-                Flow::Passes
+                TraceFlow::Passes
             };
             // A message that one link carries has no flow.
             if !(first && ends) {
@@ -103,9 +103,9 @@ impl Managed<'_> {
     }
 
     /// The channel and the message that a packet is of.
-    fn packet_of(&self, header: &Header) -> Option<(usize, u64)> {
+    fn packet_of(&self, header: &TransportHeader) -> Option<(usize, u64)> {
         let epoch = laxity_signalling::identity::Epoch(header.epoch);
-        let id = ChannelId { node: NodeId(header.channel.node), epoch, local: header.channel.local };
+        let id = GlobalChannelId { node: NodeId(header.channel.node), epoch, local: header.channel.local };
         let call = self.ids.get(&id).and_then(|call| self.calls.get(call))?;
         Some((call.channel, header.message & u64::from(u32::MAX)))
     }

@@ -4,9 +4,9 @@
 //! if they have changed. Traced adapters simulate each phase as an event, so that no change is
 //! missed.
 
-use laxity_engine::trace::{Trace, Track};
-use laxity_model::adapter::{Adapter, Direction, Passage};
-use laxity_model::node::Node;
+use laxity_engine::trace::{TraceSink, Track};
+use laxity_model::adapter::{Adapter, PacketDirection, Passage};
+use laxity_model::node::HostNode;
 use laxity_qos::channel::LinkId;
 use laxity_units::Time;
 
@@ -46,7 +46,7 @@ impl AdapterTracks {
         prefix: String,
         adapter: &Adapter,
         transmitting: usize,
-        trace: &mut impl Trace,
+        trace: &mut impl TraceSink,
     ) -> Self {
         let names = adapter.level_names();
         let levels = names.iter().map(|name| (trace.track(&format!("{prefix}{name}")), 0)).collect();
@@ -56,9 +56,9 @@ impl AdapterTracks {
     }
 
     /// Writes that a packet has passed a stage.
-    fn passed(&mut self, passage: &Passage, trace: &mut impl Trace) {
+    fn passed(&mut self, passage: &Passage, trace: &mut impl TraceSink) {
         let Passage { direction, stage, packet: (channel, message, packet), began, ended, .. } = *passage;
-        let first = if direction == Direction::Transmit { 0 } else { self.transmitting };
+        let first = if direction == PacketDirection::Transmit { 0 } else { self.transmitting };
         // A null adapter has no stages that pass packets.
         let Some(stage) = self.stages.get_mut(first + stage) else { return };
         let server = stage.server(began, ended, &self.prefix, trace);
@@ -68,7 +68,7 @@ impl AdapterTracks {
     }
 
     /// Writes the levels that have changed.
-    fn look_at(&mut self, now: Time, adapter: &Adapter, trace: &mut impl Trace) {
+    fn look_at(&mut self, now: Time, adapter: &Adapter, trace: &mut impl TraceSink) {
         self.now.clear();
         adapter.levels(&mut self.now);
         for ((track, written), value) in self.levels.iter_mut().zip(&self.now) {
@@ -83,7 +83,7 @@ impl AdapterTracks {
 impl StageTracks {
     /// The track for a packet that was served from `began` to `ended`: that of its batch, or of the
     /// server that was free last before; spans are recorded in the order of their ends.
-    fn server(&mut self, began: Time, ended: Time, prefix: &str, trace: &mut impl Trace) -> Track {
+    fn server(&mut self, began: Time, ended: Time, prefix: &str, trace: &mut impl TraceSink) -> Track {
         let same = |server: &Server| server.began == began && server.ended == ended;
         let place = self.servers.iter().position(same).or_else(|| {
             let free = self.servers.iter().enumerate().filter(|(_, server)| server.ended <= began);
@@ -104,7 +104,7 @@ impl StageTracks {
     }
 }
 
-impl<T: Trace> Observer<'_, '_, T> {
+impl<T: TraceSink> Observer<'_, '_, T> {
     /// A packet has passed a stage of an adapter.
     pub(in crate::assembly) fn passed(&mut self, node: usize, link: LinkId, passage: &Passage) {
         if self.trace.is_kept() {
@@ -113,7 +113,7 @@ impl<T: Trace> Observer<'_, '_, T> {
     }
 
     /// Something has happened at `node`, if that is one and not a port.
-    pub(in crate::assembly) fn look_at_adapters(&mut self, node: usize, now: Time, nodes: &[Node]) {
+    pub(in crate::assembly) fn look_at_adapters(&mut self, node: usize, now: Time, nodes: &[HostNode]) {
         let Some(of) = nodes.get(node) else { return };
         for (tracks, adapter) in self.nodes[node].adapters.iter_mut().zip(of.adapters()) {
             tracks.look_at(now, adapter, self.trace);

@@ -1,6 +1,6 @@
 //! The receiving host: the model's, or a real one.
 
-use laxity_model::reception::{Arrived, InterfaceReport, Receiver, Reception, ReceptionUses, Ticks};
+use laxity_model::reception::{Arrived, ClockTicks, InterfaceReport, Receiver, Reception, ReceptionUses};
 use laxity_qos::reception::Policy;
 use laxity_units::{Span, Time};
 
@@ -78,7 +78,7 @@ impl ReceivingHost for Receiver {
     }
 
     fn change_policy(&mut self, now: Time, interface: usize, policy: Policy, ticks: Option<Span>) {
-        Receiver::change_policy(self, now, interface, policy, ticks.map(Ticks::Hard));
+        Receiver::change_policy(self, now, interface, policy, ticks.map(ClockTicks::Hard));
     }
 
     fn work(&self) -> Option<(&'static str, Time)> {

@@ -11,7 +11,7 @@ use crate::assembly::outcome::{advice, expects_misses, no_bound, refused};
 use crate::measure::{Kept, Tally};
 use crate::prediction;
 use crate::promise::Advice;
-use crate::results::{Channel, Resource, Run};
+use crate::results::{Channel, ResourceResults, Run};
 
 /// Reads one of the uses of the CPU.
 type Use = fn(&ReceptionUses) -> Span;
@@ -39,11 +39,11 @@ impl<H: ReceivingHost> Receiving<'_, H> {
         let reception = share(ReceptionUses::reception);
         let total = reception + share(|uses| uses.program);
         let utilisation = if self.receiver.spins() { 1.0 } else { total };
-        let cpu = Resource {
+        let cpu = ResourceResults {
             name: "cpu".into(),
             utilisation,
             uses: uses.map(|(name, of)| (name.to_string(), share(of))).into(),
-            ..Resource::default()
+            ..ResourceResults::default()
         };
         let mut advice = advice(self.experiment);
         let channels: Vec<Channel> = (0..self.meters.len())

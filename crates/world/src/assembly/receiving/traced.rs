@@ -1,13 +1,13 @@
 //! The trace of a host that receives.
 
-use laxity_engine::trace::{Trace, Track};
+use laxity_engine::trace::{TraceSink, Track};
 use laxity_units::Time;
 
 use crate::experiment::Experiment;
 
 /// The trace of a run.
 pub(super) struct Traced<'a> {
-    pub(super) trace: &'a mut dyn Trace,
+    pub(super) trace: &'a mut dyn TraceSink,
     cpu: Track,
     pub(super) channels: Vec<Track>,
     /// The CPU's current work and its start.
@@ -15,7 +15,7 @@ pub(super) struct Traced<'a> {
 }
 
 impl<'a> Traced<'a> {
-    pub(super) fn new(experiment: &Experiment, trace: &'a mut dyn Trace) -> Self {
+    pub(super) fn new(experiment: &Experiment, trace: &'a mut dyn TraceSink) -> Self {
         let channels = experiment.channels.iter();
         Self {
             cpu: trace.track("cpu"),

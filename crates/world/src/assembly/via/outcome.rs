@@ -8,7 +8,7 @@ use super::{Cluster, Observed, Snapshot};
 use crate::experiment::Experiment;
 use crate::measure::{Gaps, Kept, Meter, Tally};
 use crate::promise::{Advice, Promise};
-use crate::results::{Channel, Resource, Run};
+use crate::results::{Channel, ResourceResults, Run};
 
 /// The results of the adapters of `experiment` that served real programs until `end`, and of the
 /// `channels` that these programs used.
@@ -37,7 +37,7 @@ fn tell_adapters(
             // there was.
             let utilisation = if window > 0.0 { (busy / window).min(1.0) } else { 0.0 };
             let name = format!("{}{suffix}", unit.resource());
-            run.resources.push(Resource { name, utilisation, ..Resource::default() });
+            run.resources.push(ResourceResults { name, utilisation, ..ResourceResults::default() });
         }
         let mut note = |name: &str, value: f64| run.figures.insert(format!("{name}{suffix}"), value);
         for step in Step::ALL {

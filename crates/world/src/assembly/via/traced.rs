@@ -1,7 +1,7 @@
 //! The trace of virtual interfaces: the units' work, and each step of a message.
 
-use laxity_engine::trace::{Trace, Track};
-use laxity_model::via::{Message, Step, Unit};
+use laxity_engine::trace::{TraceSink, Track};
+use laxity_model::via::{Step, Unit, ViMessage};
 use laxity_units::Time;
 
 use super::Cluster;
@@ -9,14 +9,14 @@ use crate::experiment::Experiment;
 
 /// The trace of a run.
 pub(super) struct Traced<'a> {
-    trace: &'a mut dyn Trace,
+    trace: &'a mut dyn TraceSink,
     /// Per node, of each unit.
     units: Vec<[Track; 4]>,
     channels: Vec<Track>,
 }
 
 impl<'a> Traced<'a> {
-    pub(super) fn new(experiment: &Experiment, trace: &'a mut dyn Trace) -> Self {
+    pub(super) fn new(experiment: &Experiment, trace: &'a mut dyn TraceSink) -> Self {
         let mut unit = |node: usize, name: &str| trace.track(&format!("{name}{}", experiment.suffix(node)));
         let units =
             (0..experiment.nodes.len()).map(|node| Unit::ALL.map(|of| unit(node, of.resource()))).collect();
@@ -27,7 +27,7 @@ impl<'a> Traced<'a> {
 }
 
 impl Cluster<'_> {
-    pub(super) fn trace_step(&mut self, now: Time, step: Step, message: Message, base: Time) {
+    pub(super) fn trace_step(&mut self, now: Time, step: Step, message: ViMessage, base: Time) {
         let channels = self.experiment.channels.len();
         let Some(traced) = self.traced.as_mut().filter(|_| (message.vi as usize) < channels) else { return };
         let nanoseconds = now.saturating_since(base).as_ps() / 1000;
@@ -40,7 +40,7 @@ impl Cluster<'_> {
         node: usize,
         unit: Unit,
         what: &str,
-        message: Message,
+        message: ViMessage,
         (since, now): (Time, Time),
     ) {
         let Some(traced) = &mut self.traced else { return };

@@ -1,6 +1,6 @@
 //! Best effort with a rate reserved for all of it at an adapter, where processes are told apart.
 
-use laxity_admission::holistic::{Flow, Slots, Stage};
+use laxity_admission::holistic::{ArrivalSlots, FlowStage, HolisticFlow};
 use laxity_model::via::FirmwareCosts;
 use laxity_qos::discipline::Class;
 use laxity_units::{Rate, Span};
@@ -15,10 +15,10 @@ pub(super) fn at(
     spec: &ViaSpec,
     node: usize,
     rate: Rate,
-) -> impl Iterator<Item = Flow> + use<> {
+) -> impl Iterator<Item = HolisticFlow> + use<> {
     let units = node * OF_NODE..(node + 1) * OF_NODE;
     let costs = &spec.adapter.costs;
-    let given = Stage {
+    let given = FlowStage {
         server: node * OF_NODE + P,
         least: Span::ZERO,
         most: costs.note.saturating_add(costs.poll * 4),
@@ -37,7 +37,7 @@ pub(super) fn at(
         let least = channels.iter().map(|i| experiment.channels[*i].smallest_piece()).min()?;
         let Way { stages, sending, .. } = way(experiment, spec, *largest, Taken::Apart);
         let range = if end == 0 { 0..sending } else { sending..stages.len() };
-        let mut kept: Vec<Stage> = Vec::new();
+        let mut kept: Vec<FlowStage> = Vec::new();
         // A doorbell has its stamp when it is rung or later, an arrived message behind NRDMA at the
         // latest.
         let mut places = vec![None; stages.len()];
@@ -49,15 +49,15 @@ pub(super) fn at(
             let parent = before.or_else(|| kept.len().checked_sub(1));
             // Whenever it was stamped, it arrives at its latest time, as if it had no stamp to wait
             // for.
-            kept.push(Stage { least: Span::ZERO, parent, ..stages[k].clone() });
+            kept.push(FlowStage { least: Span::ZERO, parent, ..stages[k].clone() });
             places[k] = Some(kept.len() - 1);
             if end == 1 && kept.len() == 1 {
-                kept.push(Stage { parent: Some(0), ..given.clone() });
+                kept.push(FlowStage { parent: Some(0), ..given.clone() });
                 places[k] = Some(1);
             }
         }
         let interval = rate.time_for_ceil(least.max(FirmwareCosts::FRAGMENT));
-        Some(Flow { slots: Slots { count: 1, interval }, urgent: true, stages: kept })
+        Some(HolisticFlow { slots: ArrivalSlots { count: 1, interval }, urgent: true, stages: kept })
     };
     [flow(0), flow(1)].into_iter().flatten()
 }

@@ -1,7 +1,7 @@
 //! The requests of a message to units, processes and the wire, one stage after the other, on its
 //! whole path.
 
-use laxity_admission::holistic::Stage;
+use laxity_admission::holistic::FlowStage;
 use laxity_model::via::{Doorbells, Firmware, FirmwareCosts, ViaConfig};
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span};
@@ -12,14 +12,14 @@ use crate::experiment::{Experiment, SourceSpec, ViaSpec};
 /// The stages of a message, as they are put together.
 #[derive(Default)]
 struct Builder {
-    stages: Vec<Stage>,
+    stages: Vec<FlowStage>,
     critical: Vec<usize>,
 }
 
 impl Builder {
     /// A request after stage `parent`, that costs `least` to `most`.
     fn then(&mut self, parent: Option<usize>, server: usize, (least, most): (Span, Span)) -> Option<usize> {
-        self.stages.push(Stage { server, least, most, parent, scans: Vec::new() });
+        self.stages.push(FlowStage { server, least, most, parent, scans: Vec::new() });
         Some(self.stages.len() - 1)
     }
 
@@ -83,7 +83,7 @@ impl Costs<'_> {
     }
 }
 
-pub(super) fn least_of(stages: &[Stage], which: &[usize]) -> Span {
+pub(super) fn least_of(stages: &[FlowStage], which: &[usize]) -> Span {
     which.iter().fold(Span::ZERO, |sum, k| sum.saturating_add(stages[*k].least))
 }
 
@@ -93,7 +93,7 @@ fn between(least: Span, most: Span) -> (Span, Span) {
 
 /// The requests of a message on its whole path.
 pub(super) struct Way {
-    pub(super) stages: Vec<Stage>,
+    pub(super) stages: Vec<FlowStage>,
     pub(super) critical: Vec<usize>,
     /// The number of stages on the sender's side.
     pub(super) sending: usize,

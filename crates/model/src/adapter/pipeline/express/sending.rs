@@ -17,8 +17,8 @@ use laxity_units::{Bytes, Span, Time};
 use super::times::only_takes_time;
 use super::{Pipeline, Reach};
 use crate::adapter::pipeline::job::{At, Job};
-use crate::adapter::pipeline::{Direction, StageReport, Station, identity};
-use crate::adapter::{Access, AdapterOutput, Passage, Response, Tells};
+use crate::adapter::pipeline::{PacketDirection, StageReport, Station, identity};
+use crate::adapter::{AdapterOutput, AdapterResponse, MediumAccess, Passage, Tells};
 use crate::around::Around;
 
 /// The packet at the medium.
@@ -82,10 +82,10 @@ impl Pipeline {
 
     /// The medium replies; returns whether the reply was for the lone packet and is fully handled.
     #[inline]
-    pub(in crate::adapter::pipeline) fn is_granted_alone(&mut self, now: Time, access: Access) -> bool {
+    pub(in crate::adapter::pipeline) fn is_granted_alone(&mut self, now: Time, access: MediumAccess) -> bool {
         let Some(sending) = &mut self.express.sending else { return false };
         // A frame of zero time ends before another call could be scheduled.
-        if mostly(access == Access::Granted && !sending.left.is_zero()) {
+        if mostly(access == MediumAccess::Granted && !sending.left.is_zero()) {
             (sending.since, sending.ends) = (now, now + sending.left);
             self.due = self.due.min(sending.ends);
             return true;
@@ -113,12 +113,12 @@ impl Pipeline {
         around.tell(AdapterOutput::Frame { packet: slot, more: self.has_more(stage, now) });
         self.stations[stage].has_carried(now.since(since));
         if self.recording {
-            let (direction, packet) = (Direction::Transmit, identity(around.packets().at(slot)));
+            let (direction, packet) = (PacketDirection::Transmit, identity(around.packets().at(slot)));
             let passage = Passage { direction, stage, packet, joined, began: joined, ended: now };
             around.tell(AdapterOutput::Passed(passage));
         }
         self.transmit_buffers.give_back(slot, around.packets().at(slot));
-        self.respond(Response::Transmitted(slot), around);
+        self.respond(AdapterResponse::Transmitted(slot), around);
     }
 
     /// Moves the lone packet at the medium into its station.

@@ -3,8 +3,8 @@
 use super::*;
 use crate::adapter::Own;
 
-fn pooled(pool: Pool, overload: Overload, transmit: Vec<Stage>) -> Description {
-    Description { transmit_buffers: Buffers { pool, overload }, ..description(transmit) }
+fn pooled(pool: BufferPool, overload: Overload, transmit: Vec<Stage>) -> Description {
+    Description { transmit_buffers: AdapterBuffers { pool, overload }, ..description(transmit) }
 }
 
 fn link() -> Vec<Stage> {
@@ -19,7 +19,7 @@ fn a_channel_has_its_own_and_then_what_is_for_all() {
     let mut handed = best_effort(&[0, 0, 0]);
     handed.extend([9, 8].map(|n| (1, packet(n, Class::RealTime, 50))));
     handed.extend([7, 6].map(|n| (11, packet(n, Class::RealTime, 50))));
-    let pool = Pool::Reserved { own: Own::Each(1), shared: 1 };
+    let pool = BufferPool::Reserved { own: Own::Each(1), shared: 1 };
     let (out, failed) = run(pooled(pool, Overload::Drop, link()), &handed);
     assert_eq!(out, [(0, 10), (1, 20), (9, 30), (7, 40)]);
     assert_eq!(failed, [2, 8, 6]);
@@ -31,7 +31,7 @@ fn a_channel_has_its_own_and_then_what_is_for_all() {
 fn a_contract_has_the_buffers_of_its_burst() {
     let mut handed = best_effort(&[0, 0]);
     handed.extend([7, 8, 9].map(|n| (1, packet(n, Class::RealTime, 50))));
-    let pool = Pool::Reserved { own: Own::Contract, shared: 1 };
+    let pool = BufferPool::Reserved { own: Own::Contract, shared: 1 };
     let (out, failed) = run(pooled(pool, Overload::Drop, link()), &handed);
     assert_eq!((out, failed), (vec![(0, 10), (7, 20), (8, 30)], vec![1, 9]));
     let (out, failed) = run(pooled(pool, Overload::Block, link()), &handed);
@@ -48,7 +48,11 @@ fn a_buffer_is_free_when_its_packet_is_copied() {
     };
     let outcome =
         |releases, pool| run(pooled(pool, Overload::Block, stages(releases)), &best_effort(&[0, 0, 0])).0;
-    for pool in [Pool::Shared(1), Pool::PerChannel(1), Pool::Reserved { own: Own::Contract, shared: 1 }] {
+    for pool in [
+        BufferPool::Shared(1),
+        BufferPool::PerChannel(1),
+        BufferPool::Reserved { own: Own::Contract, shared: 1 },
+    ] {
         assert_eq!(outcome(false, pool), [(0, 14), (1, 28), (2, 42)]);
         assert_eq!(outcome(true, pool), [(0, 14), (1, 24), (2, 34)]);
     }
@@ -63,13 +67,13 @@ fn a_buffer_that_is_free_is_not_given_up() {
     let mut handed = best_effort(&[0, 0, 9]);
     handed.push((10, packet(9, Class::RealTime, 50)));
     // Packet 1 finds no buffer at 0. At 10 packet 0 is on the link, and 2 is being copied in the only one.
-    let (out, failed) = run(pooled(Pool::Shared(1), Overload::Priority, stages()), &handed);
+    let (out, failed) = run(pooled(BufferPool::Shared(1), Overload::Priority, stages()), &handed);
     assert_eq!((out, failed), (vec![(0, 34), (2, 64)], vec![1, 9]));
-    let (out, failed) = run(pooled(Pool::Shared(2), Overload::Priority, stages()), &handed);
+    let (out, failed) = run(pooled(BufferPool::Shared(2), Overload::Priority, stages()), &handed);
     assert_eq!((out, failed), (vec![(0, 34), (1, 64), (2, 94), (9, 124)], vec![]));
     handed.push((10, packet(3, Class::BestEffort, 0)));
     handed.push((11, packet(8, Class::RealTime, 50)));
     // Two buffers, of 2 and 9 at 10, so 3 is lost; at 11 best effort waits for the link, without one.
-    let (out, failed) = run(pooled(Pool::Shared(2), Overload::Priority, stages()), &handed);
+    let (out, failed) = run(pooled(BufferPool::Shared(2), Overload::Priority, stages()), &handed);
     assert_eq!((out.len(), failed), (4, vec![3, 8]));
 }

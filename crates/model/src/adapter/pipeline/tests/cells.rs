@@ -133,6 +133,6 @@ fn a_packet_in_cells_is_given_back_whole() {
     adapter.timer(at(3));
     adapter.reset(at(4));
     let failed = std::iter::from_fn(|| adapter.poll_output())
-        .filter(|output| matches!(output, AdapterOutput::Response(Response::Failed(..))));
+        .filter(|output| matches!(output, AdapterOutput::Response(AdapterResponse::Failed(..))));
     assert_eq!((failed.count(), adapter.held(), adapter.next_deadline()), (2, 0, None));
 }

@@ -1,7 +1,7 @@
 //! Selection ahead, and packets that are dropped instead: late ones, or the least important.
 
 use super::*;
-use crate::adapter::Late;
+use crate::adapter::LatePolicy;
 
 fn at(us: u64) -> Time {
     Time::ZERO + Span::from_us(us)
@@ -65,8 +65,8 @@ fn what_is_late_is_not_served() {
         let handed = [(0, due(0, 100)), (0, due(1, 8)), (0, due(2, 10)), (30, due(3, 29)), (30, due(4, 30))];
         run(description(vec![link]), &handed)
     };
-    assert_eq!(outcome(Late::Drop), (vec![(0, 10), (2, 20), (4, 40)], vec![1, 3]));
-    assert_eq!(outcome(Late::Keep).0, [(0, 10), (1, 20), (2, 30), (3, 40), (4, 50)]);
+    assert_eq!(outcome(LatePolicy::Drop), (vec![(0, 10), (2, 20), (4, 40)], vec![1, 3]));
+    assert_eq!(outcome(LatePolicy::Keep).0, [(0, 10), (1, 20), (2, 30), (3, 40), (4, 50)]);
 }
 
 /// At 10 packet 1, due at 18, has 8 left: enough for a margin of 8, and not for one of 9, by which
@@ -74,13 +74,14 @@ fn what_is_late_is_not_served() {
 #[test]
 fn what_could_not_be_in_time_is_late() {
     let served = |margin| {
-        let queues = vec![Queue { late: Late::Drop, margin: Span::from_us(margin), ..Queue::default() }];
+        let queues =
+            vec![Queue { late: LatePolicy::Drop, margin: Span::from_us(margin), ..Queue::default() }];
         let link = Stage { queues, ..stage("link", vec![phase(10, None)]) };
         run(description(vec![link]), &[(0, due(0, 100)), (0, due(1, 18))]).1
     };
     assert_eq!((served(8), served(9)), (vec![], vec![1]));
     // A packet without a deadline is never late.
-    let queues = vec![Queue { late: Late::Drop, margin: Span::from_secs(1), ..Queue::default() }];
+    let queues = vec![Queue { late: LatePolicy::Drop, margin: Span::from_secs(1), ..Queue::default() }];
     let link = Stage { queues, ..stage("link", vec![phase(10, None)]) };
     assert_eq!(run(description(vec![link]), &best_effort(&[0])).1, [0; 0]);
 }
@@ -90,7 +91,7 @@ fn what_could_not_be_in_time_is_late() {
 #[test]
 fn only_the_queue_that_says_so_drops_what_is_late() {
     let queues = vec![
-        Queue { late: Late::Drop, ..queue(Takes::Levels(0, 3), Order::Edf, 0) },
+        Queue { late: LatePolicy::Drop, ..queue(Takes::Levels(0, 3), Order::Edf, 0) },
         queue(Takes::All, Order::Fifo, 1),
     ];
     let link = Stage { queues, ..stage("link", vec![phase(10, None)]) };
@@ -108,7 +109,7 @@ fn only_the_queue_that_says_so_drops_what_is_late() {
 #[test]
 fn a_late_frame_does_not_reach_the_host() {
     let mut description = description(vec![stage("link", vec![phase(1, None)])]);
-    let queues = vec![Queue { late: Late::Drop, ..Queue::default() }];
+    let queues = vec![Queue { late: LatePolicy::Drop, ..Queue::default() }];
     description.receive = vec![Stage { queues, ..stage("store", vec![phase(10, None)]) }];
     let mut adapter = pipeline(description);
     for packet in [due(0, 50), due(1, 9), due(2, 50)] {
@@ -120,7 +121,7 @@ fn a_late_frame_does_not_reach_the_host() {
     let (mut received, mut discarded) = (Vec::new(), Vec::new());
     while let Some(output) = adapter.poll_output() {
         match output {
-            AdapterOutput::Response(Response::Received(packet)) => received.push(packet.message),
+            AdapterOutput::Response(AdapterResponse::Received(packet)) => received.push(packet.message),
             AdapterOutput::Discarded(packet, loss) => discarded.push((packet.message, loss)),
             _ => {}
         }

@@ -2,7 +2,7 @@
 //! agrees with the stepwise simulation.
 
 use super::*;
-use crate::adapter::Late;
+use crate::adapter::LatePolicy;
 
 fn at(us: u64) -> Time {
     Time::ZERO + Span::from_us(us)
@@ -30,14 +30,14 @@ fn a_frame_that_is_alone_asks_for_the_medium_and_is_answered() {
             (link.busy, link.passed, link.longest, adapter.held())
         };
         assert_eq!(of_link(&adapter, 20), (Span::ZERO, 0, 1, 1));
-        adapter.medium(at(25), Access::Granted);
+        adapter.medium(at(25), MediumAccess::Granted);
         assert_eq!(of_link(&adapter, 45), (Span::from_us(20), 0, 1, 1));
         assert_eq!(adapter.next_deadline(), Some(at(55)));
         adapter.timer(at(55));
         let said: Vec<AdapterOutput> = std::iter::from_fn(|| adapter.poll_output()).collect();
         let frame = matches!(said[0], AdapterOutput::Frame { more: false, .. });
         assert!(
-            frame && matches!(said[1..], [AdapterOutput::Response(Response::Transmitted(_))]),
+            frame && matches!(said[1..], [AdapterOutput::Response(AdapterResponse::Transmitted(_))]),
             "{said:?}"
         );
         assert_eq!(of_link(&adapter, 60), (Span::from_us(30), 1, 1, 0), "step by step: {steps}");
@@ -45,7 +45,7 @@ fn a_frame_that_is_alone_asks_for_the_medium_and_is_answered() {
         adapter.pad_frames_to(Span::from_us(40));
         assert!(adapter.transmit(at(60), &packet(1, Class::RealTime, 0)), "there is room");
         adapter.timer(at(70));
-        adapter.medium(at(70), Access::Granted);
+        adapter.medium(at(70), MediumAccess::Granted);
         assert_eq!(adapter.next_deadline(), Some(at(110)), "step by step: {steps}");
     }
 }
@@ -58,7 +58,7 @@ fn a_frame_without_length_has_left_when_it_is_granted() {
     assert!(adapter.transmit(at(0), &packet(0, Class::RealTime, 0)), "there is room");
     adapter.timer(at(10));
     adapter.poll_output();
-    adapter.medium(at(25), Access::Granted);
+    adapter.medium(at(25), MediumAccess::Granted);
     assert!(matches!(adapter.poll_output(), Some(AdapterOutput::Frame { .. })));
 }
 
@@ -66,7 +66,7 @@ fn a_frame_without_length_has_left_when_it_is_granted() {
 /// and was due at 8.
 #[test]
 fn who_is_late_for_the_medium_does_not_ask_for_it() {
-    let queues = vec![Queue { late: Late::Drop, ..Queue::default() }];
+    let queues = vec![Queue { late: LatePolicy::Drop, ..Queue::default() }];
     let stages =
         vec![stage("copy", vec![phase(10, None)]), Stage { queues, ..stage("link", vec![on_medium(30)]) }];
     let mut adapter = pipeline(description(stages));
@@ -75,7 +75,10 @@ fn who_is_late_for_the_medium_does_not_ask_for_it() {
     assert!(adapter.transmit(at(0), &late), "there is room");
     adapter.timer(at(10));
     let said: Vec<AdapterOutput> = std::iter::from_fn(|| adapter.poll_output()).collect();
-    assert!(matches!(said[..], [AdapterOutput::Response(Response::Failed(_, Loss::Late))]), "{said:?}");
+    assert!(
+        matches!(said[..], [AdapterOutput::Response(AdapterResponse::Failed(_, Loss::Late))]),
+        "{said:?}"
+    );
 }
 
 /// Four packets go through the first stage unseen, 10 each. The link has the first from 10 on and
@@ -106,7 +109,7 @@ fn who_cannot_go_on_holds_up_those_that_are_unseen() {
                 None if !granted => {
                     assert_eq!((adapter.held(), adapter.stages(at(100))[0].waiting), (4, 1));
                     granted = true;
-                    adapter.medium(at(100), Access::Granted);
+                    adapter.medium(at(100), MediumAccess::Granted);
                 }
                 None => break,
             }

@@ -10,7 +10,7 @@ fn at(us: u64) -> Time {
 fn receiver(overload: Overload) -> Told<Adapter, AdapterOutput> {
     let mut description = description(vec![stage("tx", vec![phase(10, None)])]);
     description.receive = vec![stage("rx", vec![phase(10, None)]), stage("up", vec![phase(10, None)])];
-    description.receive_buffers = Buffers { pool: Pool::Shared(2), overload };
+    description.receive_buffers = AdapterBuffers { pool: BufferPool::Shared(2), overload };
     pipeline(description)
 }
 
@@ -20,11 +20,11 @@ fn outcome(adapter: &mut Told<Adapter, AdapterOutput>, until: u64) -> Vec<(u64, 
     let mut now = at(0);
     loop {
         out.extend(std::iter::from_fn(|| adapter.poll_output()).filter_map(|output| match output {
-            AdapterOutput::Response(Response::Received(p)) => {
+            AdapterOutput::Response(AdapterResponse::Received(p)) => {
                 Some((p.message, Some(now.as_ps() / 1_000_000)))
             }
             AdapterOutput::Discarded(p, Loss::Overload) => Some((p.message, None)),
-            AdapterOutput::Response(Response::Failed(p, Loss::Overload)) => Some((p.message, None)),
+            AdapterOutput::Response(AdapterResponse::Failed(p, Loss::Overload)) => Some((p.message, None)),
             _ => None,
         }));
         match adapter.next_deadline().filter(|next| *next <= at(until)) {
@@ -62,11 +62,11 @@ fn an_adapter_that_stands_still_receives_nothing() {
     let mut adapter = receiver(Overload::Priority);
     adapter.receive(at(0), &packet(0, Class::BestEffort, 0));
     adapter.receive(at(0), &packet(1, Class::BestEffort, 0));
-    adapter.break_down(at(1), Breakdown::Stop, true);
+    adapter.break_down(at(1), AdapterBreakdown::Stop, true);
     adapter.receive(at(2), &packet(7, Class::RealTime, 0));
     assert_eq!(outcome(&mut adapter, 100), [(7, None)]);
     adapter.reset(at(100));
-    adapter.break_down(at(100), Breakdown::Stop, true);
+    adapter.break_down(at(100), AdapterBreakdown::Stop, true);
     adapter.receive(at(101), &packet(8, Class::RealTime, 0));
     let lost: Vec<_> = std::iter::from_fn(|| adapter.poll_output()).collect();
     let reset =
@@ -109,7 +109,7 @@ fn lost(asks: Option<usize>, stop: Option<u64>, us: u64) -> (Loss, u64) {
         adapter.timer(next);
     }
     if let Some(stop) = stop {
-        adapter.break_down(at(stop), Breakdown::Stop, true);
+        adapter.break_down(at(stop), AdapterBreakdown::Stop, true);
         let answer = packet(0, Class::BestEffort, 0);
         adapter.proceed(at(stop), &answer);
     }
@@ -117,7 +117,7 @@ fn lost(asks: Option<usize>, stop: Option<u64>, us: u64) -> (Loss, u64) {
     let (mut sent, mut received) = (None, None);
     while let Some(output) = adapter.poll_output() {
         match output {
-            AdapterOutput::Response(Response::Failed(_, loss)) => sent = Some(loss),
+            AdapterOutput::Response(AdapterResponse::Failed(_, loss)) => sent = Some(loss),
             AdapterOutput::Discarded(_, loss) => received = Some(loss),
             _ => {}
         }
@@ -149,7 +149,7 @@ fn a_reset_behind_the_medium_loses_the_confirmation() {
 fn a_channel_without_a_buffer_of_its_own_loses_its_packet() {
     for (overload, failed) in [(Overload::Drop, vec![(2, None)]), (Overload::Block, vec![])] {
         let mut description = description(vec![stage("tx", vec![phase(10, None)])]);
-        description.transmit_buffers = Buffers { pool: Pool::PerChannel(2), overload };
+        description.transmit_buffers = AdapterBuffers { pool: BufferPool::PerChannel(2), overload };
         let mut adapter = pipeline(description);
         for number in 0..3 {
             let command = packet(number, Class::BestEffort, 0);

@@ -57,7 +57,7 @@ fn what_exceeds_a_contract_goes_on_without_it() {
     while let Some(output) = adapter.poll_output() {
         match output {
             AdapterOutput::Frame { packet, .. } => left.push((packet.message, packet.tag.class)),
-            AdapterOutput::Response(Response::Transmitted(packet)) => {
+            AdapterOutput::Response(AdapterResponse::Transmitted(packet)) => {
                 answered.push((packet.message, packet.tag));
             }
             _ => {}
@@ -121,7 +121,8 @@ fn what_is_sent_as_excess_is_not_policed() {
 fn what_waits_is_looked_at_again() {
     for excess in [Excess::Drop, Excess::Demote] {
         let mut description = policed(excess, 0, vec![stage("link", vec![phase(10, None)])]);
-        description.transmit_buffers = Buffers { pool: Pool::Shared(1), overload: Overload::Block };
+        description.transmit_buffers =
+            AdapterBuffers { pool: BufferPool::Shared(1), overload: Overload::Block };
         let mut adapter = pipeline(description);
         for (us, packet) in real_time(&[0, 0, 0]) {
             assert!(adapter.transmit(at(us), &packet), "there is room");
@@ -144,7 +145,7 @@ fn a_demoted_packet_is_given_back_as_what_it_was() {
     }
     adapter.reset(at(5));
     let given = std::iter::from_fn(|| adapter.poll_output()).filter_map(|output| match output {
-        AdapterOutput::Response(Response::Failed(packet, Loss::Reset)) => Some(packet.tag.class),
+        AdapterOutput::Response(AdapterResponse::Failed(packet, Loss::Reset)) => Some(packet.tag.class),
         _ => None,
     });
     assert_eq!(given.collect::<Vec<_>>(), [Class::RealTime; 3]);
@@ -169,7 +170,7 @@ fn what_comes_in_is_policed_too() {
         let (mut received, mut discarded) = (Vec::new(), Vec::new());
         while let Some(output) = adapter.poll_output() {
             match output {
-                AdapterOutput::Response(Response::Received(packet)) => received.push(packet.tag.class),
+                AdapterOutput::Response(AdapterResponse::Received(packet)) => received.push(packet.tag.class),
                 AdapterOutput::Discarded(packet, loss) => discarded.push((packet.message, loss)),
                 _ => {}
             }

@@ -14,10 +14,10 @@ fn said(adapter: &mut Told<Adapter, AdapterOutput>, now: u64, until: u64) -> Vec
     loop {
         while let Some(output) = adapter.poll_output() {
             let (word, packet) = match output {
-                AdapterOutput::Response(Response::Transmitted(packet)) => ("transmitted", packet),
-                AdapterOutput::Response(Response::Received(packet)) => ("received", packet),
-                AdapterOutput::Response(Response::Failed(packet, _)) => ("failed", packet),
-                AdapterOutput::Response(Response::Progress(packet)) => ("progress", packet),
+                AdapterOutput::Response(AdapterResponse::Transmitted(packet)) => ("transmitted", packet),
+                AdapterOutput::Response(AdapterResponse::Received(packet)) => ("received", packet),
+                AdapterOutput::Response(AdapterResponse::Failed(packet, _)) => ("failed", packet),
+                AdapterOutput::Response(AdapterResponse::Progress(packet)) => ("progress", packet),
                 AdapterOutput::Discarded(packet, _) => ("discarded", packet),
                 _ => continue,
             };
@@ -114,7 +114,8 @@ fn what_a_phase_tells_takes_a_place_too() {
 fn the_answer_of_a_lost_packet_waits_too() {
     let mut adapter = with(&[(Answers::All, Some(1), Overload::Block)], Tells::Nothing);
     let Adapter::Pipeline(inner) = &mut *adapter else { panic!("it is described") };
-    inner.transmit_buffers = Buffering::new(Buffers { pool: Pool::Shared(1), overload: Overload::Drop });
+    inner.transmit_buffers =
+        Buffering::new(AdapterBuffers { pool: BufferPool::Shared(1), overload: Overload::Drop });
     for (_, packet) in best_effort(&[0, 0, 0]) {
         assert!(adapter.transmit(at(0), &packet), "there is room");
     }

@@ -97,18 +97,18 @@ fn rings_are_fetched_by_priority_or_in_turn() {
         run(description, &handed).0.into_iter().map(|(number, _)| number).collect::<Vec<_>>()
     };
     // The link and its place have the first two; then it is the host's levels that decide.
-    assert_eq!(order(Selection::Priority), [0, 1, 3, 4, 5, 2]);
-    assert_eq!(order(Selection::RoundRobin), [0, 1, 3, 2, 4, 5]);
+    assert_eq!(order(QueueSelection::Priority), [0, 1, 3, 4, 5, 2]);
+    assert_eq!(order(QueueSelection::RoundRobin), [0, 1, 3, 2, 4, 5]);
 }
 
 /// Four queues by flow, taken in turn whichever way queues are selected, for they are of one rank:
 /// what one channel has queued does not hold up another's, unless they share a queue.
 #[test]
 fn flows_have_queues_of_their_own() {
-    [Selection::RoundRobin, Selection::Priority].into_iter().for_each(have_queues_of_their_own);
+    [QueueSelection::RoundRobin, QueueSelection::Priority].into_iter().for_each(have_queues_of_their_own);
 }
 
-fn have_queues_of_their_own(selection: Selection) {
+fn have_queues_of_their_own(selection: QueueSelection) {
     let spread = Queue { spread: 4, ..Queue::default() };
     let link = Stage { queues: vec![spread], selection, ..stage("link", vec![phase(10, None)]) };
     let handed: Vec<_> = (0..6).map(|n| (0, of_channel(0, n))).collect();

@@ -12,7 +12,7 @@ fn real_time(number: u64, deadline: u64, level: u8) -> Packet {
 }
 
 /// One stage of two queues, real time before best effort, that takes 10 for a packet.
-fn two_queues(selection: Selection) -> Description {
+fn two_queues(selection: QueueSelection) -> Description {
     let queues = vec![
         queue(Takes::Only(Class::BestEffort), Order::Fifo, 1),
         queue(Takes::Only(Class::RealTime), Order::Edf, 0),
@@ -28,11 +28,11 @@ fn a_round_robin_turns_and_a_priority_does_not() {
     let mut handed = best_effort(&[0, 0, 0]);
     handed.extend([(7, 60), (8, 50), (9, 40)].map(|(n, deadline)| (1, real_time(n, deadline, 0))));
     assert_eq!(
-        run(two_queues(Selection::RoundRobin), &handed).0,
+        run(two_queues(QueueSelection::RoundRobin), &handed).0,
         [(0, 10), (9, 20), (1, 30), (8, 40), (2, 50), (7, 60)]
     );
     assert_eq!(
-        run(two_queues(Selection::Priority), &handed).0,
+        run(two_queues(QueueSelection::Priority), &handed).0,
         [(0, 10), (9, 20), (8, 30), (7, 40), (1, 50), (2, 60)]
     );
 }
@@ -42,7 +42,7 @@ fn a_round_robin_turns_and_a_priority_does_not() {
 fn an_empty_queue_misses_its_turn() {
     let mut handed = best_effort(&[0, 0, 0]);
     handed.push((25, real_time(9, 40, 0)));
-    assert_eq!(run(two_queues(Selection::RoundRobin), &handed).0, [(0, 10), (1, 20), (2, 30), (9, 40)]);
+    assert_eq!(run(two_queues(QueueSelection::RoundRobin), &handed).0, [(0, 10), (1, 20), (2, 30), (9, 40)]);
 }
 
 /// Best effort 0 is being served; best effort 1, real time 2 with a deadline of 50 at level 1, and
@@ -144,7 +144,9 @@ fn a_phase_has_all_its_resources_or_none() {
     while let Some(now) = adapter.next_deadline() {
         adapter.timer(now);
         let responses = std::iter::from_fn(|| adapter.poll_output()).filter_map(|output| match output {
-            AdapterOutput::Response(Response::Transmitted(p) | Response::Received(p)) => Some(p.message),
+            AdapterOutput::Response(AdapterResponse::Transmitted(p) | AdapterResponse::Received(p)) => {
+                Some(p.message)
+            }
             _ => None,
         });
         out.extend(responses.map(|number| (number, now.since(Time::ZERO).as_ps() / 1_000_000)));
@@ -179,7 +181,7 @@ fn a_full_queue_blocks_for_so_long() {
                     let us = [passage.joined, passage.began, passage.ended];
                     passed.push((passage.stage, us.map(|at| at.since(Time::ZERO).as_ps() / 1_000_000)));
                 }
-                AdapterOutput::Response(Response::Transmitted(packet)) => {
+                AdapterOutput::Response(AdapterResponse::Transmitted(packet)) => {
                     done.push((packet.message, now.since(Time::ZERO).as_ps() / 1_000_000));
                 }
                 _ => {}
@@ -282,7 +284,7 @@ fn an_answer_is_for_its_packet() {
     let mut done = Vec::new();
     let mut look = |adapter: &mut Told<Adapter, AdapterOutput>| {
         while let Some(output) = adapter.poll_output() {
-            if let AdapterOutput::Response(Response::Transmitted(packet)) = output {
+            if let AdapterOutput::Response(AdapterResponse::Transmitted(packet)) = output {
                 done.push(packet.message);
             }
         }
@@ -317,7 +319,7 @@ fn a_frame_says_whether_more_wait() {
                 match output {
                     AdapterOutput::Request => {
                         asked += 1;
-                        adapter.medium(now, Access::Granted);
+                        adapter.medium(now, MediumAccess::Granted);
                     }
                     AdapterOutput::Frame { packet, more } => frames.push((packet.message, more)),
                     _ => {}
@@ -351,8 +353,9 @@ fn an_adapter_is_its_family() {
         assert_eq!(adapter.stages(at(0)).iter().map(|stage| stage.waiting).collect::<Vec<_>>(), [1]);
         adapter.reset(at(5));
         assert_eq!((adapter.held(), adapter.next_deadline()), (0, None));
-        let failed = std::iter::from_fn(|| adapter.poll_output())
-            .filter(|output| matches!(output, AdapterOutput::Response(Response::Failed(_, Loss::Reset))));
+        let failed = std::iter::from_fn(|| adapter.poll_output()).filter(|output| {
+            matches!(output, AdapterOutput::Response(AdapterResponse::Failed(_, Loss::Reset)))
+        });
         assert_eq!(failed.count(), 2);
     }
 }

@@ -1,7 +1,7 @@
 //! One direction through the adapter: a row of stages with their queues, from left to right or
 //! mirrored.
 
-use laxity_model::adapter::{PROCESSOR, Phase, Selection, Stage, Takes, Tells};
+use laxity_model::adapter::{PROCESSOR, Phase, QueueSelection, Stage, Takes, Tells};
 use laxity_qos::discipline::Class;
 
 use super::super::words::{clean, phase, room, times, whose};
@@ -112,7 +112,7 @@ impl<'a> Row<'a> {
             drawing.line(&[(x(exit), y), (x(merge), y), (x(merge), place.flow)], THIN);
         }
         drawing.arrow(&[(x(merge), place.flow), (x(self.at(number)), place.flow)], THIN);
-        if stage.selection == Selection::RoundRobin && sorted.len() > 1 {
+        if stage.selection == QueueSelection::RoundRobin && sorted.len() > 1 {
             let y = place.flow + spread(sorted.len()) + 38.0;
             drawing.text((x(entry + QUEUE / 2.0), y), Anchor::Middle, NOTE, "in turn");
         }
