@@ -235,13 +235,8 @@ impl Beside<'_> {
         let mut fits = |delay| {
             let request = Request::new(channel.spec, delay).ok();
             request.is_some_and(|request| tables.would_admit(experiment, with, request))
-                && kept(delay).unwrap_or(true)
         };
-        let proposed = readable(least, &mut fits);
-        let proposed = match fits(proposed) {
-            true => Some(proposed),
-            false => least_of_some(proposed, &mut fits).map(|least| readable(least, &mut fits)),
-        };
+        let proposed = turn::confirmed(readable(least, &mut fits), &mut fits, &kept);
         let mut told =
             proposed.map(|delay| turn::proposal(experiment, channel, delay, more)).unwrap_or_default();
         told.admissible = proposed.and(Some(least));
@@ -272,26 +267,19 @@ impl Beside<'_> {
             return None;
         }
         let virtual_interfaces = experiment.via.is_some().then(|| Before::of(experiment, *index));
-        let mut fits = |channel: ChannelSpec| {
-            let as_last = match (&mut *tables, &virtual_interfaces) {
-                (Some(tables), _) => {
-                    let request = request(experiment, &channel).ok().flatten();
-                    request.is_some_and(|request| tables.would_admit(experiment, &channel, request))
-                }
-                (None, Some(before)) => before.as_ref().is_some_and(|before| before.fits(channel.clone())),
-                (None, None) => true,
-            };
-            let in_its_turn = |channel: ChannelSpec| {
+        let mut fits = |channel: ChannelSpec| match (&mut *tables, &virtual_interfaces) {
+            (Some(tables), _) => {
+                let request = request(experiment, &channel).ok().flatten();
+                request.is_some_and(|request| tables.would_admit(experiment, &channel, request))
+            }
+            (None, Some(before)) => before.as_ref().is_some_and(|before| before.fits(channel)),
+            (None, None) => {
                 let mut changed = experiment.clone();
                 changed.channels[*index] = channel;
                 admit::fits(&changed, *formula, *index)
-            };
-            as_last
-                && match turns.keep((experiment, *formula, *index), &channel) {
-                    Some(keep) => keep,
-                    None => tables.is_some() || virtual_interfaces.is_some() || in_its_turn(channel),
-                }
+            }
         };
+        let kept = |channel| turns.keep((experiment, *formula, *index), &channel);
         // In other orders than these a packet may wait the longer the less is reserved, so there what
         // is rarer may not fit where what is more frequent does.
         let order = |station: usize| match experiment.outlet(station) {
@@ -305,13 +293,18 @@ impl Beside<'_> {
         let least = if channel.senders().iter().any(rates) { least_of_some } else { least };
         let mut in_time = |interval| fits(with(interval, channel.deadline));
         if let Some(interval) = least(asked, &mut in_time) {
-            return Some((readable(interval, &mut in_time), channel.deadline));
+            let interval = readable(interval, &mut in_time);
+            let kept = |interval| kept(with(interval, channel.deadline));
+            if let Some(interval) = turn::confirmed(interval, &mut in_time, &kept) {
+                return Some((interval, channel.deadline));
+            }
         }
         let shortest = asked.max(channel.deadline?);
         let mut as_due = |interval| fits(with(interval, Some(interval)));
         let interval = if as_due(shortest) { shortest } else { least(shortest, &mut as_due)? };
         let interval = readable(interval, &mut as_due);
-        Some((interval, Some(interval)))
+        let kept = |interval| kept(with(interval, Some(interval)));
+        turn::confirmed(interval, &mut as_due, &kept).map(|interval| (interval, Some(interval)))
     }
 }
 

@@ -3,8 +3,9 @@
 //! Proposals are searched with a channel as the last one, beside all others. In the file the channel
 //! has another turn, and the order of requests counts: under `D_order` a newcomer gets the highest
 //! priority that the others tolerate, and channels after it may then be refused. So admission is
-//! repeated with the proposal. That takes time with the square of the number of channels if many are
-//! refused, so only so many are tried ([`MOST_LOOKS`]), and then the first proposal is given.
+//! repeated with the proposal, and with a few longer ones if it fails ([`confirmed`]). That takes time
+//! with the square of the number of channels if many are refused, so only so many are tried
+//! ([`MOST_LOOKS`]), and then the first proposal is given.
 
 use std::cell::{Cell, OnceCell};
 
@@ -18,7 +19,12 @@ use super::Shortfall;
 use crate::experiment::{ChannelSpec, Experiment};
 
 /// Channels that are admitted to try proposals, at most.
-const MOST_LOOKS: usize = 10_000;
+const MOST_LOOKS: usize = 4_000;
+/// Times in place of those asked for are tried up to this multiple: with more messages under way
+/// admission itself takes long.
+const MOST_TIMES: u64 = 1000;
+/// Longer proposals that are tried, in percent of the first.
+const LONGER: [u64; 5] = [105, 125, 150, 200, 400];
 
 /// The channels of a file that are admitted, and how many have been since.
 #[derive(Default)]
@@ -36,7 +42,10 @@ impl Turns {
         changed: &ChannelSpec,
     ) -> Option<bool> {
         let looks = self.looks.get() + experiment.channels.len();
-        if looks > MOST_LOOKS {
+        let now = &experiment.channels[index];
+        let most = now.spec.min_interval.max(now.deadline.unwrap_or_default()).saturating_mul(MOST_TIMES);
+        let longest = changed.spec.min_interval.max(changed.deadline.unwrap_or_default());
+        if looks > MOST_LOOKS || longest > most {
             return None;
         }
         self.looks.set(looks);
@@ -52,6 +61,18 @@ impl Turns {
         let keeps = |after: Vec<bool>| after[index] && before.iter().zip(&after).all(|(was, is)| !was || *is);
         Some(after.is_some_and(keeps))
     }
+}
+
+/// The first of some spans, `first` or a longer one that `fits`, which is not known to be refused in its
+/// turn.
+pub(super) fn confirmed(
+    first: Span,
+    fits: &mut dyn FnMut(Span) -> bool,
+    kept: &dyn Fn(Span) -> Option<bool>,
+) -> Option<Span> {
+    let longer = LONGER.map(|percent| (first / 100).saturating_mul(percent).rounded_up(3));
+    let mut all = std::iter::once(first).chain(longer.into_iter().filter(|span| fits(*span)));
+    all.find(|span| kept(*span) != Some(false))
 }
 
 /// `channel` with the request that leaves it up to `delay`, and with buffers for all messages that are
