@@ -5,7 +5,7 @@
 //! network namespace. Names are those of `ip netns`, in `/run/netns`, so `ip netns exec lx-a iperf3
 //! -s` works without tools of Laxity.
 //!
-//! An [`RunOwner`] owns all namespaces of a run. The module `ownership` describes how the remains of a
+//! A [`RunOwner`] owns all namespaces of a run. The module `ownership` describes how the remains of a
 //! crashed run are found, and why no other namespace is touched.
 
 use std::fs::{self, File, OpenOptions};

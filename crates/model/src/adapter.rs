@@ -259,7 +259,7 @@ impl Adapter {
         }
     }
 
-    /// The host replies to a [`AdapterResponse::Handshake`]; ignored if the packet is gone.
+    /// The host replies to an [`AdapterResponse::Handshake`]; ignored if the packet is gone.
     pub fn proceed(&mut self, now: Time, packet: &Packet, around: &mut impl Around<AdapterOutput<Slot>>) {
         if let Adapter::Pipeline(adapter) = self {
             adapter.proceed(now, packet, around);

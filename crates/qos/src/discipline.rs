@@ -1,6 +1,6 @@
 //! Scheduling disciplines: the order in which waiting items are served.
 //!
-//! A discipline owns no time and no resource. It gets items, each with a [`ItemRequest`], and selects
+//! A discipline owns no time and no resource. It gets items, each with an [`ItemRequest`], and selects
 //! one at a given `now`. The resource (CPU, link, adapter stage, port) knows when it is free and
 //! what service costs. This split keeps each discipline short. The same disciplines order handlers
 //! on a CPU, packets on a link and descriptors on an adapter.

@@ -29,8 +29,8 @@
 //!
 //! Bytes from a network are not trusted. [`TransportHeader::decode`] reads in place and accepts no header
 //! that contradicts itself; a decoded header encodes to the same bytes. Nodes on the route change
-//! the time and the age alone ([`TransportHeader::set_time`]), so a tag from end to end covers the packet without the
-//! meaning and bytes 40 to 72.
+//! the time and the age alone ([`TransportHeader::set_time`]), so a tag from end to end covers the
+//! packet without the meaning and bytes 40 to 72.
 
 use std::fmt;
 
@@ -293,8 +293,8 @@ impl TransportHeader {
     ///
     /// # Errors
     ///
-    /// [`TransportError::Short`] if `packet` has no header; [`TransportError::Time`] for a time that cannot be
-    /// named.
+    /// [`TransportError::Short`] if `packet` has no header; [`TransportError::Time`] for a time that
+    /// cannot be named.
     pub fn take_stamp(packet: &mut [u8]) -> Result<Option<Time>, TransportError> {
         let header = packet.get_mut(..HEADER_LEN).ok_or(TransportError::Short)?;
         if header[3] & (STAMPED | TAGGED) != STAMPED {
