@@ -1,4 +1,4 @@
-//! What a refusal proposes is admitted, in drawn scenarios.
+//! Proposals to refused channels are admitted, in drawn scenarios.
 
 use laxity_admission::Formula;
 use laxity_lab::property::drawn;

@@ -297,7 +297,7 @@ fn a_neighbour_ends_no_channel_of_others() {
     assert_eq!(open(&mut row, 0, &[0, 1]), next);
     row.pass(HOP * 10);
     assert!(matches!(row.events(0)[..], [SourceEvent::Established { .. }]));
-    // What the neighbour asked for itself ends with its lease.
+    // A request of the neighbour itself ends with its lease.
     row.pass(Settings::default().lease);
     assert_eq!(row.nodes[1].held().count(), 4);
 }

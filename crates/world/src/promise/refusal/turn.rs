@@ -3,9 +3,9 @@
 //! Proposals are searched with a channel as the last one, beside all others. In the file the channel
 //! has another turn, and the order of requests counts: under `D_order` a newcomer gets the highest
 //! priority that the others tolerate, and channels after it may then be refused. So admission is
-//! repeated with the proposal, and with a few longer ones if it fails ([`confirmed`]). That takes time
-//! with the square of the number of channels if many are refused, so only so many are tried
-//! ([`MOST_LOOKS`]), and then the first proposal is given.
+//! repeated with the proposal, and with a few longer ones if it fails ([`confirmed`]). With many
+//! refused channels that takes time with the square of their number. Only so many are tried
+//! ([`MOST_LOOKS`]), and each first proposal is given from then on.
 
 use std::cell::{Cell, OnceCell};
 
@@ -94,7 +94,7 @@ pub(super) fn asking(experiment: &Experiment, channel: &ChannelSpec, delay: Span
     changed
 }
 
-/// What is to be said of a channel that may take up to `delay`.
+/// The proposal to a channel that may take up to `delay`.
 pub(super) fn proposal(experiment: &Experiment, channel: &ChannelSpec, delay: Span, more: bool) -> Shortfall {
     let under_way = |delay: Span| {
         let messages = u32::try_from(delay.div_ceil(channel.spec.min_interval)).unwrap_or(u32::MAX);

@@ -24,7 +24,7 @@ use super::super::station::GoesBy;
 use super::{Reservation, Reserved, Tables};
 use crate::experiment::{ChannelSpec, Experiment};
 
-/// Where the burst is paid for behind a station that `handed_on` so much to be paid.
+/// The place where a burst is paid for behind a station that `handed_on` so much of it.
 pub(in crate::promise) fn behind(once: bool, handed_on: Option<Span>) -> Pays {
     match handed_on {
         _ if !once => Pays::Everywhere,
