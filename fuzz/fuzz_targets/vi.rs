@@ -5,7 +5,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use laxity_vi::Status;
-use laxity_vi::provider::{Answer, Doorbell, Hearer, MOST_BYTES, Memory, ReadDescriptor, ControlRequest, doorbells};
+use laxity_vi::provider::{
+    Answer, ControlRequest, Doorbell, Hearer, MOST_BYTES, Memory, ReadDescriptor, doorbells,
+};
 
 thread_local! {
     static BELLS: Memory = doorbells().expect("there is memory").0;

@@ -1,4 +1,4 @@
-use laxity_vi::{Address, Bandwidth, Descriptor, ViError, Nic, ViAttributes};
+use laxity_vi::{Address, Bandwidth, Descriptor, Nic, ViAttributes, ViError};
 
 fn main() -> Result<(), ViError> {
     let nic = Nic::open(std::env::var("ADAPTER").expect("ADAPTER names the socket of one"))?;

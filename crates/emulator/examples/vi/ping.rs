@@ -1,6 +1,6 @@
 use std::time::Instant;
 
-use laxity_vi::{Address, Descriptor, ViError, Nic, Region, Vi, ViAttributes};
+use laxity_vi::{Address, Descriptor, Nic, Region, Vi, ViAttributes, ViError};
 
 /// Bytes of a message; and the values of Nagar et al. for SVIA, PVIA and QoSVIA in microseconds:
 /// Table 1's one-way latency, and Table 2's with bulks. Its row for 16 KiB has two values for three

@@ -1,7 +1,7 @@
 // Receives the messages of `film` at an adapter, at the discriminators 1 and 2. It ends when both
 // have ended, and prints the number of messages.
 
-use laxity_vi::{DEPTH, Descriptor, ViError, Nic, ViAttributes};
+use laxity_vi::{DEPTH, Descriptor, Nic, ViAttributes, ViError};
 
 fn main() -> Result<(), ViError> {
     let nic = Nic::open(std::env::var("ADAPTER").expect("ADAPTER names the socket of one"))?;
