@@ -12,7 +12,7 @@
 //! which reads the time and is omitted there.
 //!
 //! ```
-//! use laxity_engine::{Calendar, Limits, Stop, VirtualClock, World, run};
+//! use laxity_engine::{Calendar, Limits, Stop, SimulationClock, World, run};
 //! use laxity_units::{Span, Time};
 //!
 //! /// Counts its own ticks.
@@ -36,7 +36,7 @@
 //! let mut world = Metronome { ticks: 0 };
 //! let mut calendar = Calendar::new();
 //! calendar.schedule(Time::ZERO, Tick);
-//! let outcome = run(&mut world, &mut calendar, &mut VirtualClock, Limits::NONE.until("1 s".parse().unwrap()));
+//! let outcome = run(&mut world, &mut calendar, &mut SimulationClock, Limits::NONE.until("1 s".parse().unwrap()));
 //! assert_eq!((world.ticks, outcome.stop), (101, Stop::Until));
 //! ```
 

@@ -16,7 +16,7 @@
 //! A program reads a scenario with its claims, runs every point, and asks for the verdicts:
 //!
 //! ```
-//! use laxity_lab::campaign::{self, Options};
+//! use laxity_lab::campaign::{self, RunOptions};
 //! use laxity_world::results::Ruling;
 //!
 //! let scenario = laxity_lab::from_text("camera.toml", r#"
@@ -39,7 +39,7 @@
 //! shows = 'ms(runs[0].channel("camera").worst)'
 //! "#).expect("the scenario is valid");
 //!
-//! let outcome = campaign::run(&scenario, &Options::default(), &mut |_| {}).expect("every point runs");
+//! let outcome = campaign::run(&scenario, &RunOptions::default(), &mut |_| {}).expect("every point runs");
 //! assert_eq!(outcome.verdicts[0].ruling, Ruling::Holds);
 //! assert_eq!(outcome.results.runs[0].channels[0].on_time, Some(1.0));
 //! ```

@@ -14,7 +14,7 @@
 //! ```
 //! use laxity_qos::channel::{
 //!     Block, ChannelConfig, Config, CoreId, LinkConfig, LinkParadigm, Order, Oversize, Preemption, Processing,
-//!     Slots, Step, Subsystem, Taken,
+//!     Slots, Step, Subsystem, TakenPacket,
 //! };
 //! use laxity_qos::costs::LinkCosts;
 //! use laxity_qos::discipline::EarlyPolicy;
@@ -74,7 +74,7 @@
 //!         order.push(packet.channel);
 //!         now += Span::from_us(120);
 //!         subsystem.transmitted(core, now, &packet);
-//!         if let Taken::Packet(next) = subsystem.interrupt_transmit(core, now) {
+//!         if let TakenPacket::Packet(next) = subsystem.interrupt_transmit(core, now) {
 //!             on_link = Some(next);
 //!         }
 //!     }

@@ -15,7 +15,7 @@
 //!
 //! ```no_run
 //! use laxity_vi::{Address, Bandwidth, Descriptor, Nic, ViAttributes};
-//! # fn main() -> Result<(), laxity_vi::Error> {
+//! # fn main() -> Result<(), laxity_vi::ViError> {
 //! let nic = Nic::open("/run/via/0")?;
 //! let tag = nic.create_tag()?;
 //! let memory = nic.register(4096, tag, Default::default())?;

@@ -118,6 +118,7 @@ pub struct Run {
 
 /// An answer of a node to a program about a channel, or a fault.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Answer")]
 pub struct NodeAnswer {
     /// When, in seconds.
     pub at: f64,
@@ -133,6 +134,7 @@ pub struct NodeAnswer {
 
 /// Why a channel was not admitted, and what would have been.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Refused")]
 pub struct RefusedChannel {
     /// Why, in words.
     pub reason: String,
@@ -188,6 +190,7 @@ pub struct Summary {
 
 /// How a resource spent the window.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Resource")]
 pub struct ResourceResults {
     /// `cpu`, or `cpu0` and so on of several cores; `link`, an adapter stage; `bus pci` for a
     /// `[host.bus.pci]`.
@@ -203,6 +206,7 @@ pub struct ResourceResults {
 
 /// A stage of an adapter.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Stage")]
 pub struct StageResults {
     /// Its name; `rx ` before it on the receiving side, `@1` after it at the second node.
     pub name: String,
@@ -282,6 +286,7 @@ pub struct RealTime {
 
 /// A stretch in which the platform stood still.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Gap")]
 pub struct PlatformGap {
     /// When it ended, in seconds of the run.
     pub at: f64,
@@ -311,6 +316,7 @@ pub struct Delays {
 
 /// The fate of the frames of one channel in real time; seconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Frames")]
 pub struct FrameResults {
     /// The channel's name.
     pub channel: String,

@@ -16,10 +16,10 @@
 //! * a pair of sinks is a sink.
 //!
 //! ```
-//! use laxity_engine::trace::{PerfettoTrace, Trace};
+//! use laxity_engine::trace::{PerfettoTrace, TraceSink};
 //! use laxity_units::Time;
 //!
-//! fn simulate(trace: &mut impl Trace) {
+//! fn simulate(trace: &mut impl TraceSink) {
 //!     let dma = trace.track("adapter.dma");
 //!     trace.span(dma, "transfer", Time::from_ns(1000), Time::from_ns(1640), &[("channel", 3)]);
 //! }

@@ -9,10 +9,10 @@
 //! reason, and the valid input.
 //!
 //! ```
-//! use laxity_model::source::trace::{Limits, parse};
+//! use laxity_model::source::trace::{TraceLimits, parse};
 //!
 //! let rows = "frame,0.000000,17824,I\nframe,0.040000,1927,B\nframe,0.080000,8211,P\n";
-//! let trace = parse("film.csv", &mut rows.as_bytes(), Limits::DEFAULT)?;
+//! let trace = parse("film.csv", &mut rows.as_bytes(), TraceLimits::DEFAULT)?;
 //! assert_eq!(trace.frames()[0].size.get(), 17824);
 //! assert_eq!(trace.frame_interval(), Some("40 ms".parse().unwrap()));
 //! # Ok::<(), laxity_model::source::trace::TraceError>(())

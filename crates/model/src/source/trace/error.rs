@@ -65,9 +65,9 @@ impl Fault {
 /// Why a file is not a trace: file, place, reason and what would be valid.
 ///
 /// ```
-/// use laxity_model::source::trace::{Limits, parse};
+/// use laxity_model::source::trace::{TraceLimits, parse};
 ///
-/// let error = parse("film.txt", &mut "534\n13x\n".as_bytes(), Limits::DEFAULT).unwrap_err();
+/// let error = parse("film.txt", &mut "534\n13x\n".as_bytes(), TraceLimits::DEFAULT).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
 ///     "film.txt, line 2, column 3: `13x` is not a whole number; \
