@@ -34,6 +34,8 @@ const TRIES: u32 = 4000;
 const PROGRESS: Duration = Duration::from_secs(10);
 /// The same of a pair of which one breaks a law.
 const PAIR_TRIES: u32 = 300;
+/// The word for pairs that break a law.
+const BROKEN: &str = "BROKEN";
 /// An attack on one scenario takes no longer: of many channels with long scenes each run may take
 /// its share of a second.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -230,7 +232,7 @@ impl Soak {
                 PairJudgement::Kept(0) => "kept without a bound",
                 PairJudgement::Kept(_) => "kept",
                 PairJudgement::Unjudged(why) => why,
-                PairJudgement::Broken(_) => "BROKEN",
+                PairJudgement::Broken(_) => BROKEN,
             };
             *self.pairs.lock().unwrap().entry((law, word)).or_default() += 1;
             let PairJudgement::Broken(breach) = judgement else { continue };
@@ -382,15 +384,16 @@ impl Soak {
         }
         println!("worst/bound by twentieths: {:?}", tally.closest);
         self.tell_attacks();
+        let mut broken = tally.broken;
         for ((law, word), count) in self.pairs.lock().unwrap().iter() {
             println!("{count:>8} {law:?}: {word}");
+            broken += if *word == BROKEN { *count } else { 0 };
         }
         let found = self.found.lock().unwrap();
         println!(
-            "{} runs, {} with a bound, {} broken in {} ways",
+            "{} runs, {} with a bound, {broken} broken, {} files of findings",
             tally.cases,
             tally.bounded,
-            tally.broken,
             found.files.len()
         );
         if tally.cases == 0 {
