@@ -78,8 +78,7 @@ impl Flow {
         let message = u32::try_from(contract.max_message.get()).ok()?;
         let sizes = FragmentSizes { message, packet: config.packet };
         let messages = messages(&contract, waits(place, held.drain, config.drift));
-        let is_destination = place.from.is_some() && place.to.is_none();
-        let reassembly = (is_destination && deadline.is_some()).then(|| {
+        let reassembly = (place.is_destination() && deadline.is_some()).then(|| {
             let reservation = Reservation { sizes, buffers: BUFFERS, timeout: contract.deadline };
             Reassembly::new(wire(channel), channel.epoch.0, reservation)
         });

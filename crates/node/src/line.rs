@@ -122,8 +122,7 @@ impl Resources for Lines {
         self.memory.check(from, bytes, self.packet.into())?;
         let part = self.processor.needs(&asked, self.packet);
         self.processor.check(part, interval)?;
-        let within = asked.place.from.is_none() && asked.place.to.is_none();
-        let mut offer = match within {
+        let mut offer = match asked.place.is_within() {
             true => Offer { way: self.host, ..self.tables.reserve_places(&asked)? },
             false => self.tables.reserve(&asked)?,
         };

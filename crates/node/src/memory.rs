@@ -86,8 +86,7 @@ pub(crate) fn needs(asked: &NodeRequest, packet: u32, drift: Tolerance) -> Resul
             u64::from(message) + headers
         }
     };
-    let is_destination = asked.place.from.is_some() && asked.place.to.is_none();
-    let buffers = if is_destination { u64::from(BUFFERS) } else { 0 };
+    let buffers = if asked.place.is_destination() { u64::from(BUFFERS) } else { 0 };
     Ok(waiting.saturating_add(buffers).saturating_mul(each).saturating_add(STATE))
 }
 

@@ -21,6 +21,18 @@ pub struct ChannelPlace {
     pub port: Port,
 }
 
+impl ChannelPlace {
+    /// Whether source and destination are this node.
+    pub fn is_within(&self) -> bool {
+        self.from.is_none() && self.to.is_none()
+    }
+
+    /// Whether packets of a source elsewhere end here.
+    pub fn is_destination(&self) -> bool {
+        self.from.is_some() && self.to.is_none()
+    }
+}
+
 /// A request to one node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeRequest {
