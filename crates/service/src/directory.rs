@@ -78,8 +78,11 @@ impl Directory {
 
     /// The record of this node, as others get it.
     fn shown(&self) -> NodeRecord {
-        let names = if self.elsewhere { Vec::new() } else { self.own.names.clone() };
-        NodeRecord { names, name: self.own.name.clone(), neighbours: self.own.neighbours.clone(), ..self.own }
+        let mut shown = self.own.clone();
+        if self.elsewhere {
+            shown.names.clear();
+        }
+        shown
     }
 
     /// A session with a neighbour is up, or down (`None`). A new neighbour gets all records.

@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use laxity_node::Command;
-use laxity_signalling::contract::{ChannelContract, QuotaClaim};
+use laxity_signalling::contract::ChannelContract;
 use laxity_signalling::identity::{Epoch, GlobalChannelId, NodeId, Owner, Port};
 use laxity_signalling::quota::{Quota, Quotas};
 use laxity_units::{Bytes, Span, Time};
@@ -74,28 +74,20 @@ pub(crate) enum What<'a> {
     Renew,
 }
 
-/// Channels, bandwidth, buffers and CPU time of a quota.
+/// The amounts of a quota.
 type Limit = [u64; 4];
 
 /// The limits of quotas.
 pub(crate) fn limits(quotas: &Quotas) -> (Limit, Vec<(u32, Limit)>) {
-    let numbers = |quota: Quota| {
-        let Quota { channels, claim: QuotaClaim { bandwidth, buffers, cpu } } = quota;
-        [channels, bandwidth, buffers, cpu]
-    };
     let (default, each) = quotas.limits();
-    (numbers(default), each.map(|(owner, quota)| (owner.0, numbers(quota))).collect())
+    (default.amounts(), each.map(|(owner, quota)| (owner.0, quota.amounts())).collect())
 }
 
 /// The quotas with these limits.
 pub(crate) fn quotas((default, each): (Limit, Vec<(u32, Limit)>)) -> Quotas {
-    let quota = |[channels, bandwidth, buffers, cpu]: Limit| Quota {
-        channels,
-        claim: QuotaClaim { bandwidth, buffers, cpu },
-    };
-    let mut quotas = Quotas::new(quota(default));
+    let mut quotas = Quotas::new(Quota::of(default));
     for (owner, limit) in each {
-        quotas.set(Owner(owner), quota(limit));
+        quotas.set(Owner(owner), Quota::of(limit));
     }
     quotas
 }

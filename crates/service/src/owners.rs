@@ -79,12 +79,8 @@ impl Owners {
 
     /// The reservations of an owner beside its quota, as programs see them.
     pub(crate) fn share(&self, owner: Owner, used: &Quota, limit: &Quota) -> QuotaShare {
-        let numbers = |quota: &Quota| {
-            let Quota { channels, claim: QuotaClaim { bandwidth, buffers, cpu } } = *quota;
-            [channels, bandwidth, buffers, cpu]
-        };
-        let limit = numbers(limit).map(|limit| (limit != u64::MAX).then_some(limit));
-        QuotaShare { owner: self.name(owner), used: numbers(used), limit }
+        let limit = limit.amounts().map(|limit| (limit != u64::MAX).then_some(limit));
+        QuotaShare { owner: self.name(owner), used: used.amounts(), limit }
     }
 
     /// The name of an owner.

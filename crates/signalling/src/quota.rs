@@ -22,6 +22,17 @@ impl Quota {
         channels: u64::MAX,
         claim: QuotaClaim { bandwidth: u64::MAX, buffers: u64::MAX, cpu: u64::MAX },
     };
+
+    /// Channels, bandwidth, buffers and CPU time.
+    pub fn amounts(&self) -> [u64; 4] {
+        let Quota { channels, claim: QuotaClaim { bandwidth, buffers, cpu } } = *self;
+        [channels, bandwidth, buffers, cpu]
+    }
+
+    /// The quota of these [amounts](Self::amounts).
+    pub fn of([channels, bandwidth, buffers, cpu]: [u64; 4]) -> Self {
+        Self { channels, claim: QuotaClaim { bandwidth, buffers, cpu } }
+    }
 }
 
 /// The quotas of a node, and what each owner has reserved.
