@@ -41,6 +41,7 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
         unkept.push(why);
     }
     let notices = notices(experiment);
+    tables.settle(&mut answers);
     fifo::admit(experiment, (formula, &notices), &mut tables, &mut answers);
     let unbounded = |answer: &Result<Reservation, _>| answer.as_ref().ok().and_then(|it| it.unbounded);
     let mut all = answers.iter().flatten().map(unbounded);

@@ -60,7 +60,6 @@ pub(super) fn admit(
     let reserved = |i: &usize| matches!(answers[*i], Some(Ok(_)));
     let mut active: Vec<usize> = (0..answers.len()).filter(|i| passes(i) && reserved(i)).collect();
     loop {
-        tables.settle(answers);
         let of = |active: &[usize], least| {
             let all = All::of(experiment, formula, tables, notices);
             Part { experiment, queues: &queues, all: &all, answers, least }.answers(active)
@@ -99,6 +98,7 @@ pub(super) fn admit(
         };
         if let Some(Ok(reservation)) = answers[refused].replace(Err(refusal)) {
             tables.give_up(reservation.reserved);
+            tables.settle(answers);
         }
         active.remove(number - 1);
     }

@@ -4,8 +4,8 @@
 //! has another turn, and the order of requests counts: under `D_order` a newcomer gets the highest
 //! priority that the others tolerate, and channels after it may then be refused. So admission is
 //! repeated with the proposal, and with a few longer ones if it fails ([`confirmed`]). With many
-//! refused channels that takes time with the square of their number. Only so many are tried
-//! ([`MOST_LOOKS`]), and each first proposal is given from then on.
+//! refused channels that takes time with the square of their number. After [`MOST_LOOKS`] admissions
+//! first proposals are given untried.
 
 use std::cell::{Cell, OnceCell};
 

@@ -24,7 +24,7 @@ use super::super::station::GoesBy;
 use super::{Reservation, Reserved, Tables};
 use crate::experiment::{ChannelSpec, Experiment};
 
-/// The place where a burst is paid for behind a station that `handed_on` so much of it.
+/// The place where a burst is paid for behind a station that left `handed_on` of it to be paid.
 pub(in crate::promise) fn behind(once: bool, handed_on: Option<Span>) -> Pays {
     match handed_on {
         _ if !once => Pays::Everywhere,
