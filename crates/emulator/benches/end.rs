@@ -18,8 +18,8 @@ mod contest {
     use laxity_emulator::in_process::wires;
     use laxity_engine::trace::NoTrace;
     use laxity_engine::{Calendar, Dilation, RealClock, TickEpoch, Ticks};
-    use laxity_machine::place::{ThreadPlacement, cores, spawn_on};
-    use laxity_machine::ring::ring;
+    use laxity_machine::place::{PlacedThread, ThreadPlacement, cores, spawn_on};
+    use laxity_machine::ring::{Consumer, Producer, ring};
     use laxity_model::adapter::{AdapterResponse, Directive};
     use laxity_qos::channel::{Carried, ChannelId, Packet};
     use laxity_qos::discipline::{Class, Tag};
@@ -95,33 +95,31 @@ source = { kind = "continuous" }
         }
     }
 
-    /// Keeps up to `DEPTH` commands outstanding until `COUNT` responses are back.
-    fn drive(mut write: impl FnMut(Packet) -> bool, mut read: impl FnMut() -> u64) {
-        let (mut written, mut done) = (0, 0);
-        while done < COUNT {
-            while written < COUNT && written - done < DEPTH && write(packet(written)) {
-                written += 1;
+    /// A thread that keeps up to `DEPTH` commands outstanding until `COUNT` responses are back.
+    fn driver(mut commands: Producer<Input>, mut responses: Consumer<AdapterResponse>) -> PlacedThread<()> {
+        let mut write = move |message| {
+            let command = Directive::Transmit(packet(message));
+            commands.push(Input::Command { node: 0, command }).is_ok()
+        };
+        let core = cores().first().copied();
+        let driver = spawn_on(ThreadPlacement { core, fifo: None }, "driver", move || {
+            let (mut written, mut done) = (0, 0);
+            while done < COUNT {
+                while written < COUNT && written - done < DEPTH && write(written) {
+                    written += 1;
+                }
+                done += responses.pop_each(256, |_| {}) as u64;
             }
-            done += read();
-        }
+        });
+        driver.expect("there is a thread to be had")
     }
 
     fn emulated(ticks: Ticks) -> f64 {
         let experiment = experiment();
         let epoch = TickEpoch::starting_in(Span::from_ms(5), ticks, Dilation::NONE);
-        let (mut commands, mut responses, far) = wires(1 << 14);
+        let (commands, responses, far) = wires(1 << 14);
         let cores = cores();
-        let driver =
-            spawn_on(ThreadPlacement { core: cores.first().copied(), fifo: None }, "driver", move || {
-                drive(
-                    |packet| {
-                        commands
-                            .push(Input::Command { node: 0, command: Directive::Transmit(packet) })
-                            .is_ok()
-                    },
-                    || responses.pop_each(256, |_| {}) as u64,
-                );
-            });
+        let driver = driver(commands, responses);
         let end = spawn_on(ThreadPlacement { core: cores.last().copied(), fifo: None }, "end", move || {
             let doorbell = far.doorbell();
             let mut trace = NoTrace;
@@ -139,25 +137,15 @@ source = { kind = "continuous" }
             COUNT as f64 / epoch.now().max(outcome.now).as_secs_f64()
         });
         let rate = end.expect("there is a thread to be had").join().expect("END works to the end");
-        driver.expect("there is a thread to be had").join().expect("every packet comes back");
+        driver.join().expect("every packet comes back");
         rate
     }
 
     fn bare(ticks: Ticks) -> f64 {
-        let (mut commands, mut far) = ring::<Input>(1 << 14);
-        let (mut back, mut responses) = ring::<AdapterResponse>(1 << 14);
+        let (commands, mut far) = ring::<Input>(1 << 14);
+        let (mut back, responses) = ring::<AdapterResponse>(1 << 14);
         let cores = cores();
-        let driver =
-            spawn_on(ThreadPlacement { core: cores.first().copied(), fifo: None }, "driver", move || {
-                drive(
-                    |packet| {
-                        commands
-                            .push(Input::Command { node: 0, command: Directive::Transmit(packet) })
-                            .is_ok()
-                    },
-                    || responses.pop_each(256, |_| {}) as u64,
-                );
-            });
+        let driver = driver(commands, responses);
         let echo = spawn_on(ThreadPlacement { core: cores.last().copied(), fifo: None }, "echo", move || {
             let (began, mut done) = (ticks.read(), 0);
             while done < COUNT {
@@ -172,7 +160,7 @@ source = { kind = "continuous" }
             COUNT as f64 * ticks.per_second() / (ticks.read() - began) as f64
         });
         let rate = echo.expect("there is a thread to be had").join().expect("the echo works to the end");
-        driver.expect("there is a thread to be had").join().expect("every packet comes back");
+        driver.join().expect("every packet comes back");
         rate
     }
 
