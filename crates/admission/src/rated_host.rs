@@ -248,7 +248,7 @@ impl RatedHost {
     }
 }
 
-/// The place where a burst is paid for at a link behind a CPU: nothing was paid for before.
+/// The place where a burst is paid for at a link behind a CPU, which is no link by rates itself.
 fn at_first(pays: Pays) -> Pays {
     if pays == Pays::Everywhere { Pays::Everywhere } else { Pays::First }
 }

@@ -161,7 +161,7 @@ struct Parts {
     wait: u128,
     /// `S`.
     service: u128,
-    /// What others take of it.
+    /// The part of others in it.
     others: u128,
     /// Work above all handlers, of which no more counts than others take.
     above: u128,

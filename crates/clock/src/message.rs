@@ -162,7 +162,11 @@ mod tests {
         fn decoded_bytes_are_encoded_again(kind in 0u8..4, rest in any::<[u64; 3]>(), damage in any::<(usize, u8)>(), harmed in any::<bool>()) {
             let message = match kind {
                 0 => ClockMessage::Request { number: rest[0] },
-                _ => ClockMessage::Reply { number: rest[0], received: Time::from_ps(rest[1].min(rest[2])), answered: Time::from_ps(rest[1].max(rest[2])) },
+                _ => ClockMessage::Reply {
+                    number: rest[0],
+                    received: Time::from_ps(rest[1].min(rest[2])),
+                    answered: Time::from_ps(rest[1].max(rest[2])),
+                },
             };
             let mut bytes = message.encode();
             prop_assert_eq!(ClockMessage::decode(&bytes), Ok(message));

@@ -36,7 +36,8 @@
 //! let mut world = Metronome { ticks: 0 };
 //! let mut calendar = Calendar::new();
 //! calendar.schedule(Time::ZERO, Tick);
-//! let outcome = run(&mut world, &mut calendar, &mut SimulationClock, Limits::NONE.until("1 s".parse().unwrap()));
+//! let limits = Limits::NONE.until("1 s".parse().unwrap());
+//! let outcome = run(&mut world, &mut calendar, &mut SimulationClock, limits);
 //! assert_eq!((world.ticks, outcome.stop), (101, Stop::Until));
 //! ```
 

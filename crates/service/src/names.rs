@@ -3,8 +3,8 @@
 //!
 //! The key of a name is `laxity/names/NAME/NODE`, with the number of the node, and its value the life of
 //! the node and the port. All are under one lease of the daemon, so the names of a dead node
-//! disappear. Until then the directory tells whether the node lives, and whether it is in that life: a
-//! port of a former life may be that of another receiver today.
+//! disappear. Until then an entry counts only if the directory has its node in the same life. A port of
+//! a former life may be that of another receiver today.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

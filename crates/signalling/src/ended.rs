@@ -2,8 +2,8 @@
 //!
 //! A late duplicate of a request would revive a channel that was refused or closed. The revived
 //! channel would take resources for a lease. So a node remembers the last channels that ended, as
-//! many as it is set to. A duplicate comes by the neighbour of the channel, so an ending counts for
-//! what comes by that neighbour, and no other neighbour can end a channel before it begins.
+//! many as it is set to. A duplicate has the neighbour of its channel, so an ending counts for requests
+//! of that neighbour. No other neighbour can end a channel before it begins.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -50,7 +50,7 @@ pub struct Manager<R> {
     next_local: u32,
     programs: BTreeMap<Program, Lease>,
     leases: BTreeSet<(Time, Program)>,
-    /// The last epoch of each source, by the neighbour that its messages come by.
+    /// The last epoch of each source in the messages of each neighbour, by neighbour and source.
     epochs: BTreeMap<(NodeId, NodeId), Epoch>,
     ended: Ended,
     timers: BTreeSet<(Time, Timer)>,

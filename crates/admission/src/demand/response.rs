@@ -39,7 +39,7 @@ pub(in super::super) struct Worst {
 }
 
 impl Worst {
-    /// A response time of `bound` where all others come with the message.
+    /// A response time of `bound` where all other messages arrive with this one.
     pub(in super::super) fn at_once(bound: u64) -> Self {
         Self { bound, window: bound, head_start: 0 }
     }

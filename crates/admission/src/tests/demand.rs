@@ -76,7 +76,11 @@ proptest! {
                         let refused = table.clone().request(less);
                         prop_assert!(matches!(
                             refused,
-                            Decision::Refused(AdmissionRefusal { reason: Reason::Late, deficit: Deficit::Time(by), .. })
+                            Decision::Refused(AdmissionRefusal {
+                                reason: Reason::Late,
+                                deficit: Deficit::Time(by),
+                                ..
+                            })
                                 if by == Span::from_ps(1)
                         ), "{:?}", refused);
                     }

@@ -186,9 +186,10 @@ fn corrections_are_amortised() {
     assert!(node.poll_transmit(at(999_999)).is_none(), "the period is not over");
     // A step back of 60 us of the reference: shown is 11 s, the estimate 60 us less.
     let outcome = exchange(&mut node, [at(1_000_000), at(1_000_000)], at(10_999_940));
-    assert!(
-        matches!(outcome, SynchroniserOutcome::Adopted { step: Some(Shift::Backward(by)), .. } if by == Span::from_us(60))
-    );
+    assert!(matches!(
+        outcome,
+        SynchroniserOutcome::Adopted { step: Some(Shift::Backward(by)), .. } if by == Span::from_us(60)
+    ));
     let shown = |node: &mut Synchroniser, us: u64| {
         let shown = node.show(at(us)).unwrap();
         (shown.time.as_ps() / 1_000_000, shown.error.unwrap().div_floor(Span::from_us(1)))
@@ -223,9 +224,10 @@ fn replies_that_are_late_long_forged_or_impossible_are_not_adopted() {
     assert_eq!(node.handle(at(1), reply(6, 0, 0)), SynchroniserOutcome::Ignored);
     assert_eq!(node.handle(at(1), ClockMessage::Request { number: 5 }), SynchroniserOutcome::Ignored);
     // 201 us make an error of more than 100; the next request waits for its time.
-    assert!(
-        matches!(node.handle(at(201), reply(5, 40, 40)), SynchroniserOutcome::TooLong(error) if error > Span::from_us(100))
-    );
+    assert!(matches!(
+        node.handle(at(201), reply(5, 40, 40)),
+        SynchroniserOutcome::TooLong(error) if error > Span::from_us(100)
+    ));
     assert_eq!(node.handle(at(202), reply(5, 40, 40)), SynchroniserOutcome::Ignored, "answered");
     assert_eq!((node.poll_timeout(), node.show(at(202))), (Some(at(10_000)), None));
     assert!(node.poll_transmit(at(10_000)).is_some());

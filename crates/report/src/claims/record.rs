@@ -84,7 +84,7 @@ pub(super) fn runs(results: &Results, vocabulary: &Vocabulary) -> Array {
     for run in &results.runs {
         // Before anything has run, most points differ in nothing else.
         let alike = |before: &Run| {
-            // What was measured differs at once.
+            // Channels that have run differ, and are compared first.
             run.channels == before.channels
                 && run.real_time.is_none()
                 && *run == Run { point: run.point.clone(), ..before.clone() }

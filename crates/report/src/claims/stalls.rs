@@ -31,8 +31,9 @@ enum Decides {
 fn decides(field: &str) -> Decides {
     match field {
         "name" | "class" | "reserved" | "deadline" | "bound" | "bound_papers" | "delivery_bound"
-        | "refused" | "no_bound" | "worst_found" | "reason" | "admissible" | "admissible_jitter" | "largest_term" | "largest"
-        | "expected" | "channel" | "admitted" | "papers_throughput" | "corrected_throughput"
+        | "refused" | "no_bound" | "worst_found" | "reason" | "admissible" | "admissible_jitter"
+        | "largest_term" | "largest" | "expected" | "channel" | "admitted" | "papers_throughput"
+        | "corrected_throughput"
         // Fields of the platform itself.
         | "host_stalls" | "host_longest_stall"
         // Records that decide by their own fields.
