@@ -14,7 +14,7 @@ use laxity_qos::channel::Order;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_scenario::PointIndex;
 use laxity_units::Span;
-use laxity_world::experiment::{Experiment, LocalDeadline, RefusalEffect, Task};
+use laxity_world::experiment::{Experiment, RefusalEffect, Task};
 use laxity_world::promise::{self, Advice, Fit, Hop, Promise, Room, Uncovered};
 use laxity_world::text::clean;
 use serde_json::Value;
@@ -318,11 +318,11 @@ fn refused(
     }
 }
 
-/// Whether the station that refuses, or any without one, admits by a test that knows no deadline
-/// beyond the interval.
+/// Whether the station that refuses admits by a test that knows no deadline beyond the interval.
 fn is_limited(experiment: &Experiment, answer: &Promise) -> bool {
+    let Promise::Refused(refused) = answer else { return false };
     let by_tables = experiment.via.is_none() && experiment.interfaces.is_empty();
-    by_tables && matches!(answer, Promise::Refused(_)) && !by_demand(experiment)
+    by_tables && promise::tests(experiment).get(refused.node) == Some(&Some(Test::DOrder))
 }
 
 /// The first setting with which channel `i` would have a bound, as the file would say it.
@@ -366,8 +366,10 @@ fn at_host(text: &mut String, experiment: &Experiment, hop: &Hop, place: &str) {
     let Hop { bound, wait, service, .. } = hop;
     let level = bound.level.map_or_else(String::new, |level| format!(", on level {level}"));
     term(text, 2, bound.bound, &format!("bound{place}, of a deadline of {}{level}", bound.deadline));
-    let others =
-        if by_demand(experiment) { "other messages due before it" } else { "messages of channels above" };
+    let others = match by_demand(experiment) && bound.level.is_none() {
+        true => "other messages due before it",
+        false => "messages of channels above",
+    };
     for (sum, what, parts) in [
         (bound.wait, "waiting for what is below", wait.terms()),
         (bound.service, "the message itself", service.terms()),
@@ -394,7 +396,8 @@ fn at_host(text: &mut String, experiment: &Experiment, hop: &Hop, place: &str) {
     }
 }
 
-/// Whether the demand test admitted, so that the bounds are those of EDF by the requested deadlines.
+/// Whether the demand test admitted where EDF decides, so that the bounds are those of EDF by the
+/// requested deadlines.
 fn by_demand(experiment: &Experiment) -> bool {
     let admission = &experiment.admission;
     admission.formula.is_some_and(|formula| admission.test_with(formula) == Test::Demand)
@@ -404,7 +407,7 @@ fn by_demand(experiment: &Experiment) -> bool {
 /// deadlines keeps those and may let a message take all of its deadline.
 fn in_force(experiment: &Experiment) -> bool {
     experiment.host(0).subsystem.order == Order::FixedPriority
-        || experiment.admission.local_deadline == LocalDeadline::Bound
+        || experiment.admission.orders_by_bounds()
         || by_demand(experiment)
 }
 

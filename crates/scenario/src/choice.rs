@@ -336,7 +336,7 @@ impl Choice for Test {
             "demand",
             Test::Demand,
             "What is due by each instant can be done by then, served by the requested deadlines: admits more than \
-             `d_order`, and deadlines beyond the interval.",
+             `d_order`, and deadlines beyond the interval. Stations where channels have levels go by `d_order`.",
         ),
     ];
 }

@@ -200,7 +200,12 @@ pub(crate) fn experiment(
         enforced: host.as_ref().map_or(true, |host| host.subsystem.enforcement),
         analysed: admission.as_ref().is_ok_and(|(admission, _)| admission.formula.is_some()),
         refusal: admission.as_ref().map_or(RefusalEffect::Fails, |(admission, _)| admission.refusal),
-        beyond: admission.as_ref().is_ok_and(|(admission, _)| admission.reaches_beyond_interval()),
+        // Several cores are admitted by demand, whatever the test.
+        beyond: admission.as_ref().is_ok_and(|(admission, _)| admission.reaches_beyond_interval())
+            || topology
+                .iter()
+                .flat_map(|topology| &topology.hosts)
+                .any(|host| host.value.subsystem.cores > 1),
         delayed: topology.iter().flat_map(|topology| &topology.hosts).any(|host| {
             let host = &host.value;
             host.subsystem.processing == Processing::PerMessage && host.applications == Applications::Shared

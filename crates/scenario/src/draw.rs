@@ -173,7 +173,8 @@ fn admission(
     };
     let test = match theme.demand {
         true => word::<Test>("demand"),
-        false => dice.maybe(0.1, |_| word("d_order")),
+        // By default admission is by processor demand.
+        false => dice.maybe(0.6, |_| word("d_order")),
     };
     let deadlines = match theme.nodes() {
         1 => dice.maybe(0.05, |_| word::<Division>("alike")),

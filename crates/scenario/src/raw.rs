@@ -317,7 +317,8 @@ pub(crate) struct RawPath {
 pub(crate) struct RawAdmission {
     /// The formulas of admission. Default `corrected`.
     pub(crate) formula: Option<Written<FormulaWord>>,
-    /// How it is decided whether channels can be served together. Default `d_order`.
+    /// How it is decided whether channels can be served together. Default `demand`; `d_order` with
+    /// the papers' formulas, and with `local_deadline = "bound"`.
     pub(crate) test: Option<Written<Test>>,
     /// By what deadline EDF orders, and so what holds: the bound or the request. Default `bound`;
     /// with the test `demand` always the request, and the bound holds too.

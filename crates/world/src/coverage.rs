@@ -59,8 +59,8 @@ mod stage;
 mod station;
 mod via;
 
+use laxity_admission::ResourceModel;
 use laxity_admission::station::Link;
-use laxity_admission::{ResourceModel, Test};
 use laxity_model::host::Applications;
 use laxity_model::network::{ImpairmentParameters, Probability};
 use laxity_model::switch::PortConfig;
@@ -97,7 +97,7 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         networks,
         // See `faults.rs`.
         faults: _,
-        admission: Admission { formula: _, test, local_deadline: _, division: _, refusal: _ },
+        admission: Admission { formula: _, test: _, local_deadline: _, division: _, refusal: _ },
         // A slow clock and a host that its platform stops are not part of the model: lateness is a
         // result.
         clock: _,
@@ -175,13 +175,6 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         }
         if let Err(why) = by_hand::levels(experiment, place, covered) {
             *station = Err(why);
-            continue;
-        }
-        if *test == Test::Demand && covered.levels.is_some() {
-            *station = Err(match covered.by_level || covered.is_levelled() {
-                true => Uncovered::DemandLevels,
-                false => Uncovered::DemandOrder,
-            });
         }
     }
     for channel in channels {

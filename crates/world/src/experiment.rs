@@ -384,6 +384,11 @@ impl Admission {
         }
     }
 
+    /// Whether EDF goes by bounds where it can.
+    pub fn orders_by_bounds(&self) -> bool {
+        self.test == Test::DOrder && self.local_deadline == LocalDeadline::Bound
+    }
+
     /// Whether several messages of a channel may be under way.
     pub fn reaches_beyond_interval(&self) -> bool {
         self.formula.is_none_or(|formula| self.test_with(formula) == Test::Demand)

@@ -40,5 +40,5 @@ pub use arrivals::Choice;
 pub use asks::{jitter_bound, share_lost};
 pub(crate) use backlog::held;
 pub use fifo::passes_queues;
-pub use proof::proofs;
+pub use proof::{proofs, tests};
 pub use refusal::{Advice, Fit, Shortfall, fit, shortfall, undelivered};

@@ -6,9 +6,7 @@ use laxity_qos::discipline::Class;
 use laxity_qos::traffic::{LogicalClock, TrafficSpec};
 use laxity_units::{Bytes, Span, Time};
 use laxity_world::Steps;
-use laxity_world::experiment::{
-    ChannelSpec, ClockKind, Experiment, LocalDeadline, RunLength, SourceSpec, Task,
-};
+use laxity_world::experiment::{ChannelSpec, ClockKind, Experiment, RunLength, SourceSpec, Task};
 use laxity_world::results::{Channel, Run};
 
 use super::scene::{Play, Scene, conforms};
@@ -108,7 +106,7 @@ impl Ground {
                         other times would have other bounds");
         }
         let subsystem = &experiment.host(0).subsystem;
-        let by_bound = experiment.admission.local_deadline == LocalDeadline::Bound;
+        let by_bound = experiment.admission.orders_by_bounds();
         let player = |(channel, ran): (&ChannelSpec, &laxity_world::results::Channel)| {
             let real_time = channel.class == Class::RealTime;
             let bound = promised(ran);

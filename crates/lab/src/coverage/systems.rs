@@ -262,13 +262,10 @@ fn ports() -> Section {
         let channels = channels("from = \"left\"\nto = \"right\"");
         // A rate by frames of time is worth several of them for a packet, which is longer than the
         // interval.
-        let (test, channels) = match frame {
-            "" => ("", channels),
-            _ => ("[admission]\ntest = \"demand\"\n", channels.replace("\"800 ms\"", "\"10 s\"")),
-        };
+        let channels = if frame.is_empty() { channels } else { channels.replace("\"800 ms\"", "\"10 s\"") };
         let file = format!(
             "title = \"A combination\"\n[host]\nprofile = \"mc68040\"\nspeedup = 1000.0\nsubsystem = {{ packet = \"1500 B\" }}\n{NULL}\
-             {test}[node.left]\n[node.right]\n[node.switch]\nkind = \"switch\"\norder = \"{order}\"\n{frame}\n\
+             [node.left]\n[node.right]\n[node.switch]\nkind = \"switch\"\norder = \"{order}\"\n{frame}\n\
              [network.star]\njoins = [\"switch\", \"left\", \"right\"]\nrate = \"100 Mbit/s\"\n{channels}"
         );
         (format!("`{order}`"), vec![(file, 1)])

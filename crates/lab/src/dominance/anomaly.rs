@@ -11,10 +11,8 @@ use laxity_qos::channel::{ChannelId, LinkParadigm, Order};
 use laxity_qos::discipline::Class;
 use laxity_qos::reception::Policy;
 use laxity_units::Span;
-use laxity_world::experiment::{
-    AdapterSpec, ChannelSpec, Experiment, HostSpec, LocalDeadline, Placement, SourceSpec,
-};
-use laxity_world::promise::{Promise, Promises, Reading, passes_queues, undelivered};
+use laxity_world::experiment::{AdapterSpec, ChannelSpec, Experiment, HostSpec, Placement, SourceSpec};
+use laxity_world::promise::{Promise, Promises, Reading, passes_queues, tests, undelivered};
 
 use super::change::{FileChange, Law};
 
@@ -142,7 +140,7 @@ pub(super) fn told_apart(
     (before, first): (&Experiment, &Promises),
     (after, second): (&Experiment, &Promises),
 ) -> Option<&'static str> {
-    if before.admission.test == Test::DOrder && !agree(&orders(before, first), &orders(after, second)) {
+    if by_order(before) && !agree(&orders(before, first), &orders(after, second)) {
         return Some(NEWCOMER);
     }
     if reaches_further(before, after) {
@@ -182,8 +180,7 @@ pub(super) fn ordered_otherwise(
     (before, first): (&Experiment, &Promises),
     (after, second): (&Experiment, &Promises),
 ) -> Option<&'static str> {
-    (before.admission.test == Test::DOrder && count_otherwise((before, first), (after, second)))
-        .then_some(NEWCOMER)
+    (by_order(before) && count_otherwise((before, first), (after, second))).then_some(NEWCOMER)
 }
 
 /// Whether tables promise that count in another way.
@@ -252,8 +249,7 @@ pub(super) fn bounds_of(
     }
     // A station with a requested deadline keeps that, whatever its link, and the gap behind a frame
     // is part of it.
-    let requested = experiment.admission.local_deadline == LocalDeadline::Requested;
-    if change.law == Law::Link && (requested || !hosts_are_free(experiment)) {
+    if change.law == Law::Link && (!experiment.admission.orders_by_bounds() || !hosts_are_free(experiment)) {
         // A burst is paid at one port with rates, and it is not always the same.
         let at_ports = promise.hops().iter().filter(|hop| experiment.outlet(hop.node).is_some());
         let sum = at_ports.map(|hop| hop.kept).reduce(Span::saturating_add);
@@ -280,13 +276,23 @@ pub(super) fn excuse(
     if own && change.law == Law::Rate && channel.route.len() > 1 {
         return Some(OTHER_DEADLINES);
     }
-    if experiment.admission.test == Test::DOrder
+    if by_order(experiment)
         && let Promise::Refused(refused) = promise
-        && computes(experiment, refused.node)
+        && (computes(experiment, refused.node) || passes_again(experiment, channel, refused.node))
     {
         return Some(NEWCOMER);
     }
     closer(experiment, change)
+}
+
+/// Whether `D_order` decides at a station.
+pub(super) fn by_order(experiment: &Experiment) -> bool {
+    tests(experiment).contains(&Some(Test::DOrder))
+}
+
+/// Whether `channel` has several passages at `node`, each of which is a newcomer to the others.
+fn passes_again(experiment: &Experiment, channel: &ChannelSpec, node: usize) -> bool {
+    experiment.hops(channel).filter(|(station, _)| *station == node).count() > 1
 }
 
 /// Whether budgets are reserved at `node`, which `D_order` gives priorities among the channels'.

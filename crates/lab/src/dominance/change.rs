@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use laxity_admission::Test;
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Rate, Span};
 use laxity_world::experiment::{ChannelSpec, Experiment};
 
+use super::anomaly;
 use super::file::{File, Section};
 
 /// A kind of change that can only help.
@@ -134,10 +134,9 @@ impl Changes<'_> {
             change(self, Law::Rate, "min_interval", span(interval), &|section| section.remove("rate"));
         }
         let Some(deadline) = first.deadline else { return };
-        let most = match experiment.admission.test {
-            Test::DOrder if experiment.via.is_none() && experiment.interfaces.is_empty() => spec.min_interval,
-            _ => Span::MAX,
-        };
+        let limited =
+            experiment.via.is_none() && experiment.interfaces.is_empty() && anomaly::by_order(experiment);
+        let most = if limited { spec.min_interval } else { Span::MAX };
         for longer in BTreeSet::from([deadline + deadline / 8, deadline * 4].map(|span| span.min(most))) {
             if longer > deadline {
                 change(self, Law::Deadline, "deadline", span(longer), &|_| ());

@@ -32,15 +32,20 @@ pub(super) fn admission(
         let help = "use the formula `\"corrected\"`, or leave this out";
         return Err(cx.fault(&word.span(), "the papers' formulas are admitted by `d_order`", help));
     }
-    let test = test.map_or(Test::DOrder, Spanned::into_inner);
+    let by_bound = local_deadline.as_ref().is_some_and(|word| *word.get_ref() == LocalDeadline::Bound);
+    let by_default = match formula {
+        Some(Formula::Papers | Formula::PapersEach | Formula::Printed) => Test::DOrder,
+        _ if by_bound => Test::DOrder,
+        Some(Formula::Corrected) | None => Test::Demand,
+    };
+    let test = test.map_or(by_default, Spanned::into_inner);
     if let (Test::Demand, Some(word)) = (test, &local_deadline)
         && *word.get_ref() == LocalDeadline::Bound
     {
         let reason = "the demand test is about EDF by the requested deadlines, and no other";
         return Err(cx.fault(&word.span(), reason, "use `\"requested\"`, or leave this out"));
     }
-    let by_default = if test == Test::Demand { LocalDeadline::Requested } else { LocalDeadline::Bound };
-    let local_deadline = local_deadline.map_or(by_default, Spanned::into_inner);
+    let local_deadline = local_deadline.map_or(LocalDeadline::Bound, Spanned::into_inner);
     Ok((Admission { formula, test, local_deadline, division, refusal }, fill?))
 }
 

@@ -391,7 +391,7 @@ pub(super) fn only_nodes(
         return Ok(());
     }
     let Experiment { ports, clock, admission, task, .. } = experiment;
-    let default = matches!(admission.formula, Some(Formula::Corrected)) && admission.test == Test::DOrder;
+    let default = matches!(admission.formula, Some(Formula::Corrected)) && admission.test == Test::Demand;
     let (reason, help) = match () {
         () if !default => {
             ("nodes admit by their own tables", "remove `formula` and `test` under `[admission]`")

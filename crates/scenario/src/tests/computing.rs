@@ -59,8 +59,9 @@ fn what_makes_no_application_is_said() {
 fn a_budget_is_promised_beside_channels() {
     let film = "[host.compute.film]\nbudget = \"1 ms\"\nperiod = \"20 ms\"\nslice = \"1 ms\"\n";
     let bounds = |text: &str| of_computing(&right(text).first(), Some(Formula::Corrected));
-    assert_eq!(bounds(&beside(film)), [[Some(Span::from_ms(20))]]);
-    let demand = bounds(&beside(&format!("{film}[admission]\ntest = \"demand\"")));
+    let order = bounds(&beside(&format!("{film}[admission]\ntest = \"d_order\"")));
+    assert_eq!(order, [[Some(Span::from_ms(20))]]);
+    let demand = bounds(&beside(film));
     assert!(demand[0][0].is_some_and(|bound| bound < Span::from_ms(20)), "{demand:?}");
     let why = |text: &str| promises(&right(text).first(), Formula::Corrected).err().map(|why| why.sentence());
     assert_eq!(why(&beside(film)), None);

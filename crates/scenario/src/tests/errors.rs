@@ -203,7 +203,7 @@ shown! {
         preemption_of_neither_kind: with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { preemption = \"sometimes\" }");
     }
     experiments {
-        late_deadline: with("\"40 ms\"", "\"60 ms\"");
+        late_deadline: with("\"40 ms\"", "\"60 ms\"") + "\n[admission]\ntest = \"d_order\"";
         duplicate_channels: with("\"bulk\"", "\"video\"");
         copies_of_the_same_name: with("name = \"bulk\"", "name = \"video\"\ncount = 2").replace("name = \"video\"\nclass = \"real_time\"", "name = \"video-2\"\nclass = \"real_time\"");
         best_effort_with_deadline: with("class = \"real_time\"", "class = \"best_effort\"");
@@ -236,7 +236,7 @@ shown! {
         sweep_of_no_channel: sweep("channel.bulky.burst", "1, 2");
         sweep_of_a_wrong_value: sweep("channel.bulk.source.rate", "\"1 Mbit/s\", \"2 Mbit\", \"3 Mbit/s\"");
         sweep_through_a_value: sweep("host.profile.name", "1");
-        sweep_to_a_late_deadline: sweep("channel.video.min_interval", "\"50 ms\", \"30 ms\"");
+        sweep_to_a_late_deadline: sweep("channel.video.min_interval", "\"50 ms\", \"30 ms\"") + "\n[admission]\ntest = \"d_order\"";
         sweep_without_values: sweep("channel.bulk.burst", "");
         sweep_of_the_same_value: sweep("channel.bulk.burst", "1, 2, 1");
         sweep_of_everything: format!("{}\n[[sweep]]\nname = \"b\"\nkey = \"channel.video.burst\"\nvalues = [{}]", sweep("channel.bulk.burst", &numbers(1000)), numbers(1000));

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use laxity_admission::ResourceModel;
 use laxity_admission::station::{Link, Rated};
+use laxity_admission::{ResourceModel, Test};
 use laxity_qos::channel::Order;
 use laxity_qos::discipline::Class;
 
@@ -52,6 +52,12 @@ pub(crate) struct Row {
 }
 
 impl Covered {
+    /// The test that decides at the station where the file asks for `test`: the demand test is about
+    /// EDF, so `D_order` decides where channels have levels.
+    pub(crate) fn test(&self, test: Test) -> Test {
+        if self.levels.is_some() { Test::DOrder } else { test }
+    }
+
     /// The CPU goes by fixed priorities and its link by deadlines.
     pub(crate) fn is_levelled(&self) -> bool {
         match self.model {

@@ -116,9 +116,6 @@ reasons! {
          (O1)";
     LinkOrder "host.subsystem.link" "no latency is known of the order at a host's link";
     CpuFull "host.speedup" "work above the handlers takes all of the CPU";
-    DemandLevels "admission.test" "the demand test is about EDF; fixed priorities are admitted by `d_order`";
-    DemandOrder "admission.test"
-        "the demand test is about EDF, and not about adapters that go by another order";
     ChanceStations "channel.late" "no analysis covers the chance of a late message over several stations";
     ChanceHost "channel.late"
         "the chance of a late message is analysed for one core and one link by deadlines, by the demand test";

@@ -100,7 +100,8 @@ pub(super) fn row(
 }
 
 /// Whether all of real time at `node` is one level to queues in turn: under EDF, with no early packet
-/// and bursts that are shorter than the turns of one more queue.
+/// and bursts that are shorter than the turns of one more queue. `D_order` decides then, so deadlines
+/// have to be within intervals.
 fn one_level(experiment: &Experiment, node: usize, window: &Window) -> bool {
     let burst = |channel: &ChannelSpec| {
         u64::from(channel.spec.burst)
@@ -110,7 +111,10 @@ fn one_level(experiment: &Experiment, node: usize, window: &Window) -> bool {
         |channel: &&ChannelSpec| channel.class == Class::RealTime && channel.senders().contains(&node);
     let longest = experiment.channels.iter().filter(sends).map(burst).max().unwrap_or(0);
     let held = !window.by_level && window.in_time().is_ok();
-    held && experiment.admission.test == Test::DOrder && longest <= u64::from(window.depth)
+    let within = |channel: &ChannelSpec| channel.deadline.is_some_and(|d| d <= channel.spec.min_interval);
+    let by_order =
+        experiment.admission.test == Test::DOrder || experiment.channels.iter().filter(sends).all(within);
+    held && by_order && longest <= u64::from(window.depth)
 }
 
 /// Refuses an adapter of which the phases stop while the CPU of `host` copies, if it does.

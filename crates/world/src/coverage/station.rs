@@ -170,21 +170,21 @@ fn behind(
     }
     let largest = largest(experiment, node);
     let behind = Behind::new(station, window.depth, largest);
-    patient(experiment.host(node), &behind, largest)?;
+    patient(experiment.host(node), window.depth, &behind, largest)?;
     Ok((behind, passing.alike))
 }
 
-/// A driver that resets an adapter that is slow must not do so while it does what it was given.
-fn patient(host: &HostSpec, behind: &Behind, largest: Bytes) -> Result<(), Uncovered> {
+/// A driver that resets an adapter that is slow must not do so while it does what it was given:
+/// `depth` packets at most.
+fn patient(host: &HostSpec, depth: u32, behind: &Behind, largest: Bytes) -> Result<(), Uncovered> {
     let Some(after) = host.driver.reset_after else { return Ok(()) };
-    let depth = u64::from(host.subsystem.link.depth);
     let costs = host.costs.with_packets_of(largest);
     let packet = Span::from_ps(u64::try_from(behind.charge(largest)).unwrap_or(u64::MAX))
         .saturating_add(costs.interrupt.saturating_mul(u64::from(behind.interrupts().all)))
         .saturating_add(costs.link_scheduling);
     let once = behind.once().iter().fold(Span::ZERO, |sum, term| sum.saturating_add(term.cost));
     // Twice, because an incoming frame may delay an interrupt.
-    let longest = packet.saturating_mul(2 * depth).saturating_add(once);
+    let longest = packet.saturating_mul(2 * u64::from(depth)).saturating_add(once);
     match after <= longest || behind.interrupts().waited_for > 0 {
         true => Err(Uncovered::DriverResets),
         false => Ok(()),

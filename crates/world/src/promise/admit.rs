@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use laxity_admission::reception::bound;
-use laxity_admission::{AdmissionId, Bound, Formula, Request, Test};
+use laxity_admission::{AdmissionId, Bound, Formula, Request};
 use laxity_qos::channel::{Order, Role};
 use laxity_qos::discipline::Class;
 use laxity_units::Span;
@@ -42,7 +42,7 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
     }
     let notices = notices(experiment);
     tables.settle(&mut answers);
-    fifo::admit(experiment, (formula, &notices), &mut tables, &mut answers);
+    fifo::admit(experiment, &notices, &mut tables, &mut answers);
     let unbounded = |answer: &Result<Reservation, _>| answer.as_ref().ok().and_then(|it| it.unbounded);
     let mut all = answers.iter().flatten().map(unbounded);
     if let Some(Some(why)) = all.next()
@@ -50,9 +50,8 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
     {
         return Err(why);
     }
-    let all = All::of(experiment, formula, &tables, &notices);
-    let computing =
-        computing::bounds(tables.computing(), &all.bounds, experiment.admission.test_with(formula));
+    let all = All::of(experiment, &tables, &notices);
+    let computing = computing::bounds(&tables, &all.bounds);
     let channels = answers.into_iter().zip(unkept).enumerate().map(|(i, (answer, why))| match answer {
         None => why.map_or(Promise::BestEffort, Promise::Unkept),
         Some(Err(refused)) => Promise::Refused(refused),
@@ -72,7 +71,6 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
 /// The promise of every station, with all channels in place.
 pub(super) struct All<'a> {
     experiment: &'a Experiment,
-    formula: Formula,
     tables: &'a Tables,
     /// Per station.
     bounds: Vec<BTreeMap<AdmissionId, Bound>>,
@@ -81,13 +79,8 @@ pub(super) struct All<'a> {
 }
 
 impl<'a> All<'a> {
-    pub(super) fn of(
-        experiment: &'a Experiment,
-        formula: Formula,
-        tables: &'a Tables,
-        notices: &'a [Span],
-    ) -> Self {
-        Self { experiment, formula, bounds: tables.bounds(), notices, tables }
+    pub(super) fn of(experiment: &'a Experiment, tables: &'a Tables, notices: &'a [Span]) -> Self {
+        Self { experiment, bounds: tables.bounds(), notices, tables }
     }
 
     /// The longest time from the end of a transmission of `channel` at `hop` until the next hop
@@ -100,7 +93,6 @@ impl<'a> All<'a> {
     pub(super) fn hop(&self, i: usize, Reserved { hop, node, role, id, asked }: &Reserved) -> Hop {
         let (experiment, node) = (self.experiment, *node);
         let bound = self.bounds[node][id];
-        let test = experiment.admission.test_with(self.formula);
         let (goes_by, chosen) = (self.tables.goes_by(node), experiment.admission.local_deadline);
         let by_bound = match goes_by {
             GoesBy::Either => chosen == LocalDeadline::Bound,
@@ -109,11 +101,8 @@ impl<'a> All<'a> {
             GoesBy::None => true,
         };
         let requested = asked.rate.request.deadline();
-        // The demand test bounds what EDF by the requested deadlines makes of it.
-        let ordered = by_bound
-            || goes_by == GoesBy::Requested
-            || test == Test::Demand
-            || experiment.order(node) == Order::FixedPriority;
+        let ordered =
+            by_bound || goes_by == GoesBy::Requested || experiment.order(node) == Order::FixedPriority;
         let (wait, service) = self.tables.terms(node, asked, &bound);
         Hop {
             hop: *hop,

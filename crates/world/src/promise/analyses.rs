@@ -346,6 +346,11 @@ impl Analyses {
         self.any().goes_by()
     }
 
+    /// Whether its tables are of channels in an order.
+    pub(super) fn is_ordered(&self) -> bool {
+        self.any().is_ordered()
+    }
+
     /// Whether a request checks all pairs of channels.
     pub(super) fn looks_at_pairs(&self) -> bool {
         matches!(self.any(), Station::Host(_))

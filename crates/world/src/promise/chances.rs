@@ -27,11 +27,12 @@ fn analysed(
     if experiment.stations() > 1 {
         return Err(Uncovered::ChanceStations);
     }
-    let Covered { rates, row, by_level, .. } = coverage.stations[0].clone()?;
+    let covered = coverage.stations[0].clone()?;
+    let Covered { rates, row, by_level, .. } = &covered;
     let host = experiment.host(0);
     let plain = rates.is_none() && row.is_none() && !by_level && host.computing.is_empty();
     let alone = experiment.cores(0) == 1 && experiment.nodes[0].adapters.len() == 1;
-    let demand = experiment.admission.test_with(formula) == Test::Demand && formula == Formula::Corrected;
+    let demand = covered.test(experiment.admission.test_with(formula)) == Test::Demand;
     if !plain || !alone || !demand {
         return Err(Uncovered::ChanceHost);
     }

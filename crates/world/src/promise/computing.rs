@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use laxity_admission::{AdmissionId, Bound, Early, Pays, RateRequest, Test};
+use laxity_admission::{AdmissionId, Bound, Early, Pays, RateRequest};
 use laxity_qos::channel::{CoreId, LinkId};
 use laxity_units::Span;
 
 use super::analyses::Analyses;
 use super::asked::Asked;
+use super::station::GoesBy;
+use super::table::Tables;
 use crate::coverage::Uncovered;
 use crate::experiment::HostSpec;
 
@@ -30,16 +32,13 @@ pub(super) fn reserve(
 }
 
 /// The bound of each reservation, where a host has a table: the deadline by which EDF goes, or the
-/// lower bound of the demand test or of its level.
-pub(super) fn bounds(
-    reserved: &[Vec<Option<AdmissionId>>],
-    bounds: &[BTreeMap<AdmissionId, Bound>],
-    test: Test,
-) -> Vec<Vec<Option<Span>>> {
-    let of = |(ids, bounds): (&Vec<Option<AdmissionId>>, &BTreeMap<AdmissionId, Bound>)| {
-        let by_bound = |bound: &Bound| test == Test::Demand || bound.level.is_some();
+/// lower bound where requested deadlines or levels decide.
+pub(super) fn bounds(tables: &Tables, bounds: &[BTreeMap<AdmissionId, Bound>]) -> Vec<Vec<Option<Span>>> {
+    let of = |(node, ids): (usize, &Vec<Option<AdmissionId>>)| {
+        let requested = tables.goes_by(node) == GoesBy::Requested;
+        let by_bound = |bound: &Bound| requested || bound.level.is_some();
         let kept = |bound: &Bound| if by_bound(bound) { bound.bound } else { bound.deadline };
-        ids.iter().map(|id| bounds.get(id.as_ref()?).map(kept)).collect()
+        ids.iter().map(|id| bounds[node].get(id.as_ref()?).map(kept)).collect()
     };
-    reserved.iter().zip(bounds).map(of).collect()
+    tables.computing().iter().enumerate().map(of).collect()
 }

@@ -19,7 +19,7 @@ mod server;
 use std::collections::BTreeMap;
 
 use laxity_admission::{
-    AdmissionId, AdmissionRefusal, Bound, Breakdown, Claimant, Deficit, Formula, Reason, Scarce, Term,
+    AdmissionId, AdmissionRefusal, Bound, Breakdown, Claimant, Deficit, Reason, Scarce, Term,
 };
 use laxity_curves::{Bucket, Effort, Flow, QueueNetwork, bounds_where};
 use laxity_qos::channel::{LinkId, Role};
@@ -50,7 +50,7 @@ enum Answer {
 /// into the reservations that `answers` has.
 pub(super) fn admit(
     experiment: &Experiment,
-    (formula, notices): (Formula, &[Span]),
+    notices: &[Span],
     tables: &mut Tables,
     answers: &mut [Option<Result<Reservation, Refused>>],
 ) {
@@ -61,7 +61,7 @@ pub(super) fn admit(
     let mut active: Vec<usize> = (0..answers.len()).filter(|i| passes(i) && reserved(i)).collect();
     loop {
         let of = |active: &[usize], least| {
-            let all = All::of(experiment, formula, tables, notices);
+            let all = All::of(experiment, tables, notices);
             Part { experiment, queues: &queues, all: &all, answers, least }.answers(active)
         };
         let late =

@@ -3,7 +3,7 @@
 use laxity_admission::station::Link;
 use laxity_admission::{ResourceModel, Test};
 
-use crate::coverage::{Covered, Uncovered, coverage, queue, receiving};
+use crate::coverage::{Coverage, Covered, Uncovered, coverage, queue, receiving};
 use crate::experiment::{Experiment, MediumSpec};
 
 /// The modules with the proofs that cover `station` of `experiment`, or the reason why none does.
@@ -24,8 +24,23 @@ pub fn proofs(experiment: &Experiment, station: usize) -> Result<Vec<&'static st
     Ok(names(experiment, &covered))
 }
 
+/// Per station, the test that decides which channels fit together where one of channels in an order
+/// does.
+pub fn tests(experiment: &Experiment) -> Vec<Option<Test>> {
+    let of = |covered: Result<Covered, Uncovered>| {
+        let covered = covered.ok().filter(|covered| covered.rates.is_none() && covered.row.is_none());
+        covered.map(|covered| covered.test(experiment.admission.test))
+    };
+    let all = |coverage: Coverage| coverage.stations.into_iter().map(of).collect();
+    coverage(experiment).map_or_else(|_| vec![None; experiment.stations()], all)
+}
+
 fn names(experiment: &Experiment, covered: &Covered) -> Vec<&'static str> {
-    let Covered { model, link, further, rates, row, by_level: _, levels, ahead: _, depth: _ } = covered;
+    let Covered { model, link, further, rates, row, by_level: _, levels: _, ahead: _, depth: _ } = covered;
+    let test = match covered.test(experiment.admission.test) {
+        Test::Demand => "demand",
+        Test::DOrder => "table",
+    };
     let apart = |with_rates| if rates.is_some() { with_rates } else { "levelled_host" };
     let mut names = match model {
         // A port is an ideal host without costs; by rates its table is all.
@@ -44,10 +59,7 @@ fn names(experiment: &Experiment, covered: &Covered) -> Vec<&'static str> {
         names.push("beside");
     }
     names.push(match (link, row) {
-        (Link::Alone(_), _) => match (experiment.admission.test, levels) {
-            (Test::Demand, _) => return [names, vec!["demand"]].concat(),
-            (Test::DOrder, _) => return [names, vec!["table"]].concat(),
-        },
+        (Link::Alone(_), _) => return [names, vec![test]].concat(),
         (Link::Behind(_), _) => "station::window",
         (Link::Open(_), None) => "station::open",
         (Link::Open(_), Some(_)) => "station::rated",
@@ -56,9 +68,6 @@ fn names(experiment: &Experiment, covered: &Covered) -> Vec<&'static str> {
     if experiment.networks.iter().any(|network| shared(&network.medium)) {
         names.push("station::ring");
     }
-    names.push(match experiment.admission.test {
-        Test::Demand => "demand",
-        Test::DOrder => "table",
-    });
+    names.push(test);
     names
 }

@@ -165,6 +165,11 @@ impl Station {
         }
     }
 
+    /// Whether one table of channels in an order is all that it has for a link.
+    pub(super) fn is_ordered(&self) -> bool {
+        matches!(self, Station::Ordered(_) | Station::Several(_))
+    }
+
     /// Whether it orders messages by its bounds.
     pub(super) fn goes_by_bounds(&self) -> bool {
         let by_bounds = |table: &AdmissionTable| table.test() == Test::DOrder && !table.has_levels();
@@ -175,10 +180,15 @@ impl Station {
         }
     }
 
-    /// By which deadlines it goes.
+    /// By which deadlines it goes. The demand test is about EDF by those that were asked for.
     pub(super) fn goes_by(&self) -> GoesBy {
+        let of = |table: &AdmissionTable| match table.test() {
+            Test::DOrder => GoesBy::Either,
+            Test::Demand => GoesBy::Requested,
+        };
         match self {
-            Station::Ordered(_) | Station::Several(_) => GoesBy::Either,
+            Station::Ordered(table) => of(table),
+            Station::Several(links) => of(links.of(LinkId::FIRST)),
             Station::Rates(_) => GoesBy::None,
             Station::Host(_) | Station::Levelled(_) | Station::Cores(_) => GoesBy::Requested,
         }

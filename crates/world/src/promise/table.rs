@@ -1,15 +1,16 @@
 //! One admission table for every host, with all channels that pass it.
 
 mod alike;
+mod forward;
 mod paying;
 
 use std::collections::BTreeMap;
 
 use laxity_admission::{
-    AdmissionId, AdmissionTable, Bound, Breakdown, Deficit, Environment, Formula, LevelledHost, RateTable,
-    RatedHost, Request, Unrated,
+    AdmissionId, AdmissionTable, Bound, Breakdown, Environment, Formula, LevelledHost, RateTable, RatedHost,
+    Request, Unrated,
 };
-use laxity_qos::channel::{LinkId, PacketOverflow, Role};
+use laxity_qos::channel::{LinkId, Role};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, Group, LEVELS, Share, Sharing};
 use laxity_units::{Bytes, Span};
@@ -19,7 +20,6 @@ use super::answer::{Hop, Refused};
 use super::asked::Asked;
 use super::computing;
 use super::cores;
-use super::division::{self, Needs};
 use super::environment::{best_effort, environment};
 use super::frames::Inside;
 use super::leg::Leg;
@@ -55,35 +55,6 @@ pub(super) struct Tables {
     placement: Placement,
     /// Per station, how late it may hear of a frame.
     notices: Vec<Span>,
-}
-
-/// The forward phase of establishment: what the hops of a path can promise.
-struct Forward {
-    hops: Vec<Needs>,
-    /// The longest time between the hops: propagation, and how late each hears of a frame.
-    between: Span,
-}
-
-/// Divisions that are tried where a path passes a station several times.
-const TRIES: usize = 32;
-
-impl Forward {
-    /// Raises the least deadline of the hops at the station that `refused` for want of time, where
-    /// there are several: each was asked as if the others were not there. Answers whether there
-    /// are.
-    fn raise(&mut self, refused: &Refused) -> bool {
-        let Deficit::Time(missing) = refused.refusal.deficit else { return false };
-        let at = |needs: &Needs| needs.node == refused.node;
-        let several = self.hops.iter().filter(|needs| at(needs)).count() > 1;
-        if several {
-            for needs in self.hops.iter_mut().filter(|needs| at(needs)) {
-                // Twice what is missing: each passage takes time from the others.
-                let raised = needs.least.saturating_add(missing).saturating_add(missing);
-                needs.least = raised.min(needs.latest.max(needs.least));
-            }
-        }
-        several
-    }
 }
 
 /// The reservations of a channel: all that its bound needs, or as far as its path is covered.
@@ -128,6 +99,7 @@ impl Tables {
                 return cores::table(experiment, coverage, formula, (node, &placement), reading);
             }
             let test = experiment.admission.test_with(formula);
+            let test = coverage.stations[node].as_ref().map_or(test, |covered| covered.test(test));
             let by_link = |link| {
                 let environment = environment(experiment, coverage, formula, (node, link), reading)?;
                 AdmissionTable::with_test(environment, test).map_err(|_| Uncovered::HostRange)
@@ -170,34 +142,6 @@ impl Tables {
     /// Per station, what is reserved for each application that computes there.
     pub(super) fn computing(&self) -> &[Vec<Option<AdmissionId>>] {
         &self.computing
-    }
-
-    /// Reserves for `channel` at every host of its way as far as that is covered, or at none.
-    ///
-    /// Where only the receiving host is not covered there is a bound all the same, to the end of
-    /// the last transmission.
-    pub(super) fn admit(
-        &mut self,
-        experiment: &Experiment,
-        channel: &ChannelSpec,
-        request: Request,
-    ) -> Result<Reservation, Refused> {
-        let hops = self.hosts_of(experiment, channel).count();
-        if hops == 1 {
-            return self.reserve(experiment, channel, request, &[request.deadline()]);
-        }
-        let mut forward = self.forward(experiment, channel, request)?;
-        let budget = request.deadline().saturating_sub(forward.between);
-        let mut tries = TRIES;
-        loop {
-            let mut deadlines = division::divide(&forward.hops, budget, experiment.admission.division)?;
-            // A hop that no analysis covers reserves no capacity.
-            deadlines.resize(hops, request.deadline());
-            match self.reserve(experiment, channel, request, &deadlines) {
-                Err(refused) if tries > 0 && forward.raise(&refused) => tries -= 1,
-                answer => return answer,
-            }
-        }
     }
 
     /// Reserves for `channel` with those local deadlines at every hop as far as the path is
@@ -255,39 +199,6 @@ impl Tables {
         }
     }
 
-    /// Asks each hop of the path for the least deadline that it can promise, as far as an analysis
-    /// covers the path.
-    fn forward(
-        &self,
-        experiment: &Experiment,
-        channel: &ChannelSpec,
-        request: Request,
-    ) -> Result<Forward, Refused> {
-        let (mut hops, mut between) = (Vec::new(), Span::ZERO);
-        let mut leg =
-            Leg::first((experiment, &self.placement), channel, self.pays_once(experiment, channel, request));
-        for (hop, (node, role)) in self.hosts_of(experiment, channel).enumerate() {
-            let mut asked = leg.asked((node, role), request);
-            let Ok(host) = &self.hosts[node] else { break };
-            let room = match (role, asked.rate.request.program()) {
-                (Role::Send, _) => buffered(experiment, channel),
-                (_, Some(program)) => channel.spec.min_interval.saturating_mul(program.slots.into()),
-                (Role::Relay | Role::Receive, None) => Span::MAX,
-            };
-            let latest = host.latest_deadline(&asked).min(room);
-            // The hop need not have buffers for the whole deadline.
-            asked.rate.request = asked.rate.request.within(request.deadline().min(latest));
-            let least =
-                host.least_deadline(&asked).map_err(|refusal| Refused { node, refusal, whose: None })?;
-            hops.push(Needs { node, least, latest });
-            if hop > 0 {
-                between = between.saturating_add(longest_way(experiment, channel, hop - 1, &self.notices));
-            }
-            leg.leaves(host.handed_on(&asked), request.deadline());
-        }
-        Ok(Forward { hops, between })
-    }
-
     /// The incoming frames at the adapter of `node`, if it has stages.
     pub(super) fn inside(&self, node: usize) -> Option<&Inside> {
         self.inside[node].as_ref()
@@ -307,30 +218,6 @@ impl Tables {
         let formula = self.formula;
         let hops: Vec<(usize, Role)> = experiment.hops(channel).collect();
         hops.into_iter().filter(move |(_, role)| formula == Formula::Corrected || *role != Role::Receive)
-    }
-
-    /// The least end-to-end deadline in place of that of `request` that the hops of the path would
-    /// admit now, if all of them would admit any.
-    pub(super) fn least_deadline(
-        &mut self,
-        experiment: &Experiment,
-        channel: &ChannelSpec,
-        request: Request,
-    ) -> Option<Span> {
-        let mut forward = self.forward(experiment, channel, request).ok()?;
-        let division = experiment.admission.division;
-        for _ in 0..=TRIES {
-            let least = division::least(&forward.hops, division).saturating_add(forward.between);
-            match self.admit(experiment, channel, request.within(least)) {
-                Ok(reservation) => {
-                    self.give_up(reservation.reserved);
-                    return Some(least);
-                }
-                Err(refused) if forward.raise(&refused) => {}
-                Err(_) => return Some(least),
-            }
-        }
-        None
     }
 
     /// Every host's bounds by reservation.
@@ -358,6 +245,11 @@ impl Tables {
     /// By which deadlines `node` goes.
     pub(super) fn goes_by(&self, node: usize) -> GoesBy {
         self.hosts[node].as_ref().map_or(GoesBy::Either, Analyses::goes_by)
+    }
+
+    /// Whether `node` has tables of channels in an order only.
+    fn is_ordered(&self, node: usize) -> bool {
+        self.hosts[node].as_ref().map_or(true, Analyses::is_ordered)
     }
 
     /// `W` and `S` at `station`, or where `channel` starts if they are not known there, as if it
@@ -412,17 +304,6 @@ pub(super) fn longest_way(
 ) -> Span {
     let way = |next: &usize| experiment.longest_way(channel, hop).saturating_add(notices[*next]);
     channel.route.get(hop + 1).map_or(Span::ZERO, way)
-}
-
-/// The latest deadline for which `channel` has buffers at its source: beside a burst there are as
-/// many messages as become current before the first one is due (`laxity_admission::Buffers`).
-fn buffered(experiment: &Experiment, channel: &ChannelSpec) -> Span {
-    let packets = channel.spec.fragmentation(experiment.packet()).packets().max(1);
-    let early = u64::from(channel.spec.burst) - 1;
-    let early_in_packets = if channel.packet_overflow == PacketOverflow::Block { 0 } else { early };
-    let messages = u64::from(channel.message_slots).saturating_sub(early);
-    let in_packets = (channel.packet_slots / packets).saturating_sub(early_in_packets);
-    channel.spec.min_interval.saturating_mul(messages.min(in_packets))
 }
 
 /// The table of a host of which the link, or stages of whose adapter, are rate-based.

@@ -1,7 +1,7 @@
 //! The promises of a host with several links, by hand: the effect of channels of one link on those
 //! of another.
 
-use laxity_admission::{Bound, Formula, Term};
+use laxity_admission::{Bound, Formula, Term, Test};
 use laxity_scenario::Scenario;
 use laxity_units::Span;
 use laxity_world::experiment::{Division, Experiment};
@@ -31,7 +31,7 @@ fn text(order: &str, [fast, slow]: [&str; 2], channels: &[String]) -> String {
          [node.b]\n[node.c]\n[network.fast]\njoins = [\"a.{fast}\", \"b\"]\nrate = \"100 Mbit/s\"\n[network.slow]\n\
          joins = [\"a.{slow}\", \"c\"]\nrate = \"10 Mbit/s\"\n"
     );
-    host + "[run]\ntime = \"1 s\"\n" + &channels.concat()
+    host + "[admission]\ntest = \"d_order\"\n[run]\ntime = \"1 s\"\n" + &channels.concat()
 }
 
 /// A message of `size` each 40 ms, with `deadline` at each hop.
@@ -236,7 +236,7 @@ fn each_link_has_its_own_bound() {
         assert_eq!(terms, bound.bound, "{bound:?}");
     }
     let mut by_demand = by_order;
-    by_demand.admission.test = laxity_admission::Test::Demand;
+    by_demand.admission.test = Test::Demand;
     let own = |bounds: &[Bound]| -> Vec<Span> { bounds.iter().map(|bound| bound.bound).collect() };
     assert_eq!(own(&bounds(&by_demand)), own(&by_level));
 }
@@ -370,6 +370,20 @@ fn what_ends_here_is_promised_the_least_of_all_links() {
     assert_eq!(terms, either.bound);
     // EDF goes by what is promised, which is the later.
     assert!(bounds(EDF, NAMES).bound > either.bound + Span::from_us(900));
+}
+
+/// Where channels have levels, `D_order` decides whatever the file asks for: the demand test is about
+/// EDF, of which the bounds are others.
+#[test]
+fn levels_are_admitted_by_order_whatever_the_test() {
+    let channels = [urgent("slow", &["a", "c"], 3000, "25 ms"), urgent("soon", &["a", "b"], 3000, "20 ms")];
+    let by = |order: &str, test: Test| {
+        let mut experiment = experiment(order, NAMES, &channels);
+        experiment.admission.test = test;
+        promises(&experiment).iter().map(Promise::bound).collect::<Vec<_>>()
+    };
+    assert_eq!(by(LEVELS, Test::Demand), by(LEVELS, Test::DOrder));
+    assert_ne!(by(EDF, Test::Demand), by(EDF, Test::DOrder));
 }
 
 /// Both tables have the channels in one order, so each has the level of its position there. By

@@ -49,6 +49,7 @@ fn promised(queue: &str, local: &str) -> Promise {
         joins = ["a", "b"]
         [admission]
         deadlines = "alike"
+        test = "d_order"
         local_deadline = "{local}"
         [run]
         time = "1 s"

@@ -2,7 +2,6 @@
 //! compute how many.
 
 use super::super::analyses::Analyses;
-use super::super::station::GoesBy;
 use super::{Reservation, Reserved, Tables};
 use crate::experiment::ChannelSpec;
 
@@ -14,7 +13,7 @@ impl Tables {
     pub(in super::super) fn admit_alike(&mut self, last: &Reservation, most: u64) -> u64 {
         // Over several hops each copy divides its deadline anew.
         let [Reserved { node, asked, .. }] = last.reserved.as_slice() else { return 0 };
-        if self.goes_by(*node) != GoesBy::Either {
+        if !self.is_ordered(*node) {
             return 0;
         }
         let number = self.hosts[*node].as_ref().map_or(0, |host| host.alike(asked, most));

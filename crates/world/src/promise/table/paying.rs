@@ -20,7 +20,6 @@ use laxity_units::Span;
 
 use super::super::answer::Refused;
 use super::super::leg::Leg;
-use super::super::station::GoesBy;
 use super::{Reservation, Reserved, Tables};
 use crate::experiment::{ChannelSpec, Experiment};
 
@@ -43,14 +42,14 @@ impl Tables {
             for (node, role) in self.hosts_of(experiment, channel) {
                 let asked = leg.asked((node, role), request);
                 let Ok(host) = &self.hosts[node] else { break };
-                if host.goes_by() != GoesBy::Either {
+                if !host.is_ordered() {
                     sum = sum.saturating_add(host.least_deadline(&asked).unwrap_or(Span::MAX));
                 }
                 leg.leaves(host.handed_on(&asked), request.deadline());
             }
             sum
         };
-        let rates = channel.route.iter().filter(|node| self.goes_by(**node) != GoesBy::Either).count();
+        let rates = channel.route.iter().filter(|node| !self.is_ordered(**node)).count();
         rates > 1 && least(true) < least(false)
     }
 
