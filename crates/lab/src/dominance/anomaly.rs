@@ -69,12 +69,25 @@ pub(super) fn anomaly(before: &Experiment, after: &Experiment, change: &FileChan
         Law::Deadline if slots(after) > slots(before) => {
             Some("a longer deadline has more buffers, and more of its packets may be with the adapter")
         }
+        Law::Deadline
+            if named.clone().any(|channel| {
+                let same = after.channels.iter().find(|same| same.name == channel.name);
+                by_rates(before, channel) && same.is_some_and(|same| under_way(same) > under_way(channel))
+            }) =>
+        {
+            Some("a longer deadline lets more messages be under way, which wait for a link by rates together")
+        }
         Law::Deadline if divided => Some(OTHER_DEADLINES),
         Law::Size if renegotiates => {
             Some("a channel that is given another rate sends more messages, if these are smaller")
         }
         _ => None,
     }
+}
+
+/// Messages of a channel that are under way at a time by its deadline.
+fn under_way(channel: &ChannelSpec) -> u64 {
+    channel.deadline.map_or(1, |deadline| deadline.div_ceil(channel.spec.min_interval))
 }
 
 /// Whether a channel crosses two resources at a host that are analysed one by one: a core, and then
@@ -270,7 +283,13 @@ pub(super) fn excuse(
     if own && change.law == Law::Deadline && promise.lacks_room() {
         return Some("a longer deadline lets more messages be under way, which need room");
     }
-    if own && by_rates(experiment, channel) {
+    // Another is refused if the changed channel could not keep its promise beside it.
+    let changed = |other: &ChannelSpec| {
+        let crosses = |node| experiment.hops(other).any(|(station, _)| station == node);
+        let refused = matches!(promise, Promise::Refused(refused) if crosses(refused.node));
+        change.channels.contains(&other.name) && (own || refused) && by_rates(experiment, other)
+    };
+    if (own || change.law == Law::Rate) && experiment.channels.iter().any(changed) {
         return Some("a lower rate is a lower share where links go by rates");
     }
     if own && change.law == Law::Rate && channel.route.len() > 1 {

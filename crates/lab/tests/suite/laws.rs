@@ -64,7 +64,10 @@
 //! * *Turns in proportion to rates.* The channel with the lowest rate has a packet in each round of
 //!   deficit round robin. With a lower rate the rounds, and all quanta, are longer.
 //! * *A lower rate is a lower share.* Where links are scheduled by rates, a channel is served by
-//!   its own rate; its own bound is longer if the rate is lowered.
+//!   its own rate; its own bound is longer if the rate is lowered, and another channel may be
+//!   refused because that bound could not be kept beside it.
+//! * *More messages under way.* With a longer deadline more messages of a channel may be under way. At
+//!   a link by rates they wait for it together, and others behind them.
 //! * *A slower link keeps floods apart.* Completions at a sender, and interrupts at a receiver, are
 //!   as far apart as the transmission time of the link. A faster link may take the CPU of a host
 //!   from a message. The law that holds: at ports together, and where neither takes time. A station
