@@ -54,7 +54,7 @@ pub(crate) fn drawing(experiment: &Experiment) -> Value {
         "channels": channels.collect::<Vec<_>>(),
         "adapters": experiment.adapters.iter().map(|one| adapter(one, packet)).collect::<Vec<_>>(),
         "packet": packet.get(),
-        "receives": !experiment.interfaces.is_empty(),
+        "receives": experiment.only_receives(),
         "virtual_interfaces": experiment.via.is_some(),
     })
 }

@@ -141,7 +141,7 @@ impl Answer {
         let mut text = rows::table(experiment, promises, view);
         text += &format!("\nby the {:?} formulas", promises.formula).to_lowercase();
         text += if by_demand(experiment) { " and the demand test\n" } else { "\n" };
-        if !in_force(experiment) && experiment.interfaces.is_empty() && experiment.via.is_none() {
+        if !in_force(experiment) && !experiment.only_receives() && experiment.via.is_none() {
             text += "EDF goes by the requested deadlines here, and those are what is promised; each bound is what\n\
                      `local_deadline = \"bound\"` would promise instead\n";
         }
@@ -321,7 +321,7 @@ fn refused(
 /// Whether the station that refuses admits by a test that knows no deadline beyond the interval.
 fn is_limited(experiment: &Experiment, answer: &Promise) -> bool {
     let Promise::Refused(refused) = answer else { return false };
-    let by_tables = experiment.via.is_none() && experiment.interfaces.is_empty();
+    let by_tables = experiment.via.is_none() && !experiment.only_receives();
     by_tables && promise::tests(experiment).get(refused.node) == Some(&Some(Test::DOrder))
 }
 

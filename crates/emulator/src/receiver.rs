@@ -37,7 +37,7 @@ use laxity_machine::ring::ring;
 use laxity_machine::signal::InterruptLine;
 use laxity_machine::{RefusedBySystem, claim_two_cores};
 
-use laxity_world::experiment::{Experiment, HostPlace, RunLength, Task};
+use laxity_world::experiment::{Experiment, HostPlace, ReceiverSpec, RunLength, Task};
 use laxity_world::limits;
 use laxity_world::receiving::{Receiving, ReceivingHost};
 use laxity_world::results::{Fitness, Run};
@@ -178,13 +178,18 @@ impl End<'_> {
 
 type Host = laxity_machine::place::PlacedThread<Left>;
 
+/// The receiver of an experiment that runs here.
+fn receiver_of(experiment: &Experiment) -> &ReceiverSpec {
+    experiment.lone_receiver().expect("only hosts without a network receive in real time")
+}
+
 /// Starts the host of `experiment`; returns the adapters that interrupt it.
 fn start(
     experiment: &Arc<Experiment>,
     epoch: TickEpoch,
     core: Option<usize>,
 ) -> Result<(Adapters, Host), String> {
-    let shared = Arc::new(Shared::new(experiment.interfaces_at_rest()));
+    let shared = Arc::new(Shared::new(experiment.interfaces_at_rest(receiver_of(experiment))));
     let (outcomes, heard) = ring(RING);
     let (line, lines) = mpsc::channel();
     let at_host = {

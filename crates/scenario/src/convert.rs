@@ -17,6 +17,7 @@ mod host;
 mod length;
 mod network;
 mod program;
+mod receiver;
 mod reception;
 mod selection;
 mod signalling;
@@ -52,6 +53,7 @@ use super::written::{Leaf, Part, Scalar, Written};
 use crate::diagnostic::{list, nearest};
 use admission::{admission, fill};
 use length::run;
+use receiver::{Receivers, Reception};
 use topology::Topology;
 use way::Way;
 
@@ -72,8 +74,8 @@ struct Surroundings {
     /// Whether a message that has a thread may wait for an application on the same CPU.
     delayed: bool,
     way: Way,
-    /// Names of the interfaces at which channels arrive; `None` where channels are sent.
-    interfaces: Option<Vec<String>>,
+    /// The interfaces at which channels may end.
+    reception: Reception,
     /// Names of the groups that they may be in.
     groups: Result<Vec<String>, Reported>,
     /// Whether channels are virtual interfaces.
@@ -89,8 +91,6 @@ struct Surroundings {
     cores: Vec<(u8, String)>,
     /// Per network, whether its packets are framed.
     framed: Vec<bool>,
-    /// Names of the programs that take them; `None` where none are written.
-    programs: Option<Vec<String>>,
 }
 
 /// The experiment that `raw` describes; only the parts that make an experiment are looked at.
@@ -130,8 +130,8 @@ pub(crate) fn experiment(
     } = raw;
     let format = cx.optional(format).map(drop);
     let seed = cx.optional(seed).map(|seed| seed.map_or(1, |seed| seed.into_inner().get()));
-    let receives = interface.is_some();
     let named = node.is_some();
+    let receives = interface.is_some() && !named;
     let cluster = via.is_some();
     let via = via.map(|part| via::via(cx, part)).transpose();
     let managed = signalling.is_some();
@@ -175,11 +175,10 @@ pub(crate) fn experiment(
             })
         }
         (None, Some(nodes)) => {
-            for span in [path.as_ref().map(|path| &path.span), interface.as_ref().map(|list| &list.span)] {
-                let Some(span) = span else { continue };
+            if let Some(path) = path {
                 let help =
                     "remove this; named nodes are joined by `[network.NAME]`, and receive by themselves";
-                return Err(cx.fault(span, "this is of nodes without names", help));
+                return Err(cx.fault(&path.span, "this is of nodes without names", help));
             }
             topology::topology(cx, library, host, adapter, nodes, network)
         }
@@ -215,8 +214,7 @@ pub(crate) fn experiment(
             Err(reported) if named || cluster || managed => Way::Unknown(*reported),
             Err(_) => Way::ALONE,
         },
-        interfaces: None,
-        programs: None,
+        reception: Reception::None,
         groups: match &groups {
             Ok(groups) => Ok(groups.iter().map(|group| group.name.clone()).collect()),
             Err(reported) => Err(*reported),
@@ -239,25 +237,18 @@ pub(crate) fn experiment(
             Err(_) => Vec::new(),
         },
     };
-    let interfaces = reception::interfaces(cx, library, interface);
-    let names: Vec<String> = interfaces.iter().flatten().map(|interface| interface.name.clone()).collect();
-    let costs = host.as_ref().map(|host| host.reception).map_err(|reported| **reported);
-    let speedup = host.as_ref().map_or(1.0, |host| host.speedup);
-    let said = program.is_some();
-    let programs = program::programs(cx, program, receives, speedup, costs);
-    let workers: Vec<String> = programs.iter().flatten().map(|program| program.name.clone()).collect();
+    let whose = topology.as_ref().map_err(|reported| *reported);
+    let Receivers { all: receivers, names } =
+        receiver::receivers(cx, library, (interface, program), whose, named);
     let beyond = around.beyond || receives || cluster || managed;
-    let around = Surroundings {
-        interfaces: receives.then_some(names),
-        programs: said.then_some(workers),
-        beyond,
-        cluster,
-        ..around
-    };
+    let around = Surroundings { reception: names, beyond, cluster, ..around };
     let keys = carried::Keys::of(channel.as_ref(), port.as_ref());
     let channels = channel::channels(cx, library, channel, &around);
-    let commands = match (&interfaces, &channels) {
-        (Ok(interfaces), Ok(channels)) => command::commands(cx, command, interfaces, channels),
+    let commands = match (&receivers, &channels) {
+        (Ok(receivers), Ok(channels)) => {
+            let interfaces = receivers.first().map_or(&[][..], |(receiver, _)| &receiver.interfaces);
+            command::commands(cx, command, interfaces, channels)
+        }
         (Err(reported), _) | (_, Err(reported)) => Err(*reported),
     };
     let via = match (via, &channels) {
@@ -315,6 +306,7 @@ pub(crate) fn experiment(
     }
     let hosts = hosts.into_iter().map(|host| host.value).collect();
     let adapters = adapters.into_iter().map(|adapter| adapter.value).collect();
+    let (receivers, places): (Vec<_>, Vec<_>) = receivers?.into_iter().unzip();
     let experiment = Experiment {
         seed: seed?,
         hosts,
@@ -329,8 +321,7 @@ pub(crate) fn experiment(
         emulation: emulation?,
         ports: ports?,
         task: task?,
-        interfaces: interfaces?,
-        programs: programs?,
+        receivers,
         commands: commands?,
         via: via?,
         signalling: match (spec?, outages?) {
@@ -350,6 +341,7 @@ pub(crate) fn experiment(
     }
     format?;
     checks::only_receives(cx, &experiment)?;
+    receiver::at_ends(cx, &experiment, &places)?;
     via::only_virtual_interfaces(cx, &experiment)?;
     signalling::only_nodes(cx, &experiment, &place)?;
     checks::takes_time(cx, &experiment)?;

@@ -21,6 +21,7 @@ pub mod receiving;
 mod state;
 mod surroundings;
 mod switches;
+mod terminals;
 mod turns;
 pub(crate) mod via;
 mod window;
@@ -53,6 +54,7 @@ pub use state::AssemblyEvent;
 use state::{Sending, Snapshot};
 use surroundings::Surroundings;
 use switches::Switches;
+use terminals::Terminals;
 use window::Window;
 pub use window::limits;
 
@@ -89,6 +91,8 @@ pub struct Assembly<'a, 'f, T: TraceSink, O: Outside> {
     experiment: &'a Experiment,
     nodes: Vec<HostNode>,
     switches: Switches,
+    /// Nodes that receive at interfaces.
+    terminals: Terminals,
     /// When each station is to be called.
     asked: Vec<Asked>,
     /// When each medium is to be called.
@@ -169,6 +173,7 @@ impl<'a, 'f, T: TraceSink, O: Outside> Assembly<'a, 'f, T, O> {
             experiment,
             asked: vec![Asked::default(); experiment.stations()],
             switches: Switches::new(experiment, &around.laps, &promises),
+            terminals: Terminals::new(experiment, &promises),
             nodes,
             media_asked: vec![Asked::default(); experiment.networks.len()],
             sources: Vec::new(),
@@ -275,12 +280,13 @@ impl<'a, 'f, T: TraceSink, O: Outside> Assembly<'a, 'f, T, O> {
     fn look_at_window(&mut self, now: Time) {
         self.around.look_at_window(now);
         if self.around.unasked {
-            self.around.ask(&self.nodes, &self.switches);
+            self.around.ask((&self.nodes, &self.switches, &self.terminals));
         }
     }
 
     fn snapshot(&self, at: Time) -> Snapshot {
-        Snapshot::of_meters(at, &self.around.meters).with(&self.nodes, &self.switches, &self.around.laps)
+        Snapshot::of_meters(at, &self.around.meters)
+            .with((&self.nodes, &self.switches, &self.terminals), &self.around.laps)
     }
 
     /// The counts of a channel so far, as far as its hosts are here.
@@ -344,6 +350,9 @@ impl<T: TraceSink, O: Outside> World for Assembly<'_, '_, T, O> {
             AssemblyEvent::Reach(arriving) => {
                 let (node, link) = (arriving.node(), arriving.link());
                 match self.switches.has(node) {
+                    false if self.terminals.at(node).is_some() => {
+                        self.arrive(now, node, arriving.frame());
+                    }
                     false => {
                         // It is copied from the way into the node, and nowhere in between.
                         let packet = self.around.flying.free(arriving.frame());

@@ -106,9 +106,8 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         ports: _,
         // However long: a bound admits no exception.
         task: _,
-        interfaces,
-        // There are some where there are interfaces.
-        programs: _,
+        // Those at the ends of paths: see `receiving.rs` and `promise/arriving.rs`.
+        receivers,
         commands: _,
         via,
         signalling,
@@ -125,11 +124,15 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
     if via.is_some() {
         return Err(Uncovered::Interfaces);
     }
-    if !interfaces.is_empty() {
+    if experiment.only_receives() {
         return Err(Uncovered::Receiver);
     }
     clock_of_host(emulation)?;
     let covered = |(node, NodeSpec { name: _, host, adapters: attached }): (usize, &NodeSpec)| {
+        // Its channels have a bound to their last transmission, and another behind that.
+        if receivers.iter().any(|receiver| receiver.node == node) {
+            return Err(Uncovered::Receiver);
+        }
         faults::bounded(experiment, node)?;
         let covered = host_policies(&hosts[*host])?;
         if experiment.cores(node) > 1 {
@@ -285,7 +288,7 @@ fn medium(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
 }
 
 /// Whether frames over `network` are bounded for a host that receives them.
-fn way(network: &Network) -> Result<(), Uncovered> {
+pub(crate) fn way(network: &Network) -> Result<(), Uncovered> {
     // The longest way is part of the deadline that the next host goes by; for the medium see there.
     let Network { name: _, members: _, medium: _, framed: _, tagged: _, propagation: _, impairments } =
         network;
@@ -371,7 +374,7 @@ fn channel(channel: &ChannelSpec, host: &HostSpec) -> Result<(), Uncovered> {
         reader: _,
         // See `cores.rs`.
         cores: _,
-        // There are none where the host sends.
+        // See `receiving.rs`.
         interface: _,
         importance: _,
         streams: _,

@@ -6,6 +6,7 @@ mod channel;
 mod computing;
 mod cores;
 mod laps;
+mod receiver;
 mod signalling;
 mod topology;
 mod via;
@@ -16,7 +17,7 @@ use laxity_admission::{Formula, Test};
 use laxity_model::adapter::{AdapterBreakdown, Description, Notification};
 use laxity_model::host::Applications;
 use laxity_model::node::DriverConfig;
-use laxity_model::reception::{InterfaceConfig, ProgramConfig, ReceptionCosts};
+use laxity_model::reception::ReceptionCosts;
 use laxity_qos::channel::{Config, LinkId};
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::Group;
@@ -31,6 +32,7 @@ pub use computing::{BudgetSpec, ComputingSpec};
 pub use cores::{ChannelCores, Placed, Placement};
 pub use laps::Laps;
 pub use laxity_signalling::division::Division;
+pub use receiver::{InterfaceSpec, ProgramSpec, ReceiverSpec};
 pub use signalling::{
     AskedTimes, ClockSpec, FARTHEST, Fails, LinkSpec, Outage, OwnerSpec, Routing, SignallingSpec,
     SynchroniseSpec,
@@ -68,11 +70,10 @@ pub struct Experiment {
     pub ports: Vec<PortSpec>,
     /// The task of the experiment.
     pub task: Task,
-    /// Interfaces at which channels arrive that this host receives; empty if it sends.
-    pub interfaces: Vec<InterfaceSpec>,
-    /// Programs that take incoming messages; at least one where there are interfaces.
-    pub programs: Vec<ProgramSpec>,
-    /// Commands for adapters during the run.
+    /// Hosts that receive at interfaces, one for a node at most: the only node without a network,
+    /// or nodes at the ends of paths.
+    pub receivers: Vec<ReceiverSpec>,
+    /// Commands for adapters during the run, where the only node receives.
     pub commands: Vec<CommandSpec>,
     /// Adapters with virtual interfaces: then every channel is one, of two nodes. `None` where
     /// hosts schedule.
@@ -146,24 +147,6 @@ impl From<&GroupSpec> for Group {
     fn from(spec: &GroupSpec) -> Self {
         Self { tick: spec.tick, within: spec.within }
     }
-}
-
-/// An interface at which channels arrive.
-#[derive(Debug, Clone)]
-pub struct InterfaceSpec {
-    /// Name, unique.
-    pub name: String,
-    /// The adapter's receive side, and when the host takes packets from it.
-    pub config: InterfaceConfig,
-}
-
-/// A program that takes incoming messages.
-#[derive(Debug, Clone)]
-pub struct ProgramSpec {
-    /// Name, unique.
-    pub name: String,
-    /// Its work and its reservation.
-    pub config: ProgramConfig,
 }
 
 /// A command for an adapter, and its time.

@@ -35,7 +35,7 @@ impl Prediction {
 /// `offered` packets a second; `None` for several interfaces, other policies, services that are not
 /// exponential, and where classes are told apart.
 pub(crate) fn queueing(experiment: &Experiment, offered: f64) -> Option<Estimate> {
-    let [interface] = &experiment.interfaces[..] else { return None };
+    let [interface] = &experiment.lone_receiver()?.interfaces[..] else { return None };
     let config = &interface.config;
     let (Policy::Clocked(policy), Some(ticks)) = (&config.policy, &config.ticks) else { return None };
     let costs = &experiment.host(0).reception;
@@ -64,7 +64,7 @@ pub(crate) fn capacity(experiment: &Experiment) -> Option<Prediction> {
     if experiment.clock == ClockKind::Real && (host == HostPlace::Kernel || pace == Pace::Native) {
         return None;
     }
-    let [interface] = &experiment.interfaces[..] else { return None };
+    let [interface] = &experiment.lone_receiver()?.interfaces[..] else { return None };
     let config = &interface.config;
     let costs = &experiment.host(0).reception;
     let capacity = ReceivingCosts {

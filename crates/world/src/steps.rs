@@ -55,7 +55,7 @@ impl<'a> Steps<'a> {
             let world = managed::of(experiment, spec, length, trace, captured);
             return Self(Box::new(Course::new(world, length, formula)));
         }
-        if experiment.interfaces.is_empty() && experiment.via.is_none() {
+        if !experiment.only_receives() && experiment.via.is_none() {
             let world = Assembly::observed(experiment, length, trace, frames);
             return Self(Box::new(Course::new(world, length, formula)));
         }

@@ -65,7 +65,9 @@ pub fn stub(experiment: &Experiment, point: &[usize]) -> Run {
     });
     let names = resource_names(experiment);
     // A host that receives at interfaces has uses of its own.
-    let used = |name: &String| experiment.interfaces.is_empty() && name.starts_with("cpu");
+    let receiving: Vec<String> =
+        experiment.receivers.iter().map(|at| format!("cpu{}", experiment.suffix(at.node))).collect();
+    let used = |name: &String| name.starts_with("cpu") && !receiving.contains(name);
     let uses = || Use::ALL.map(|used| (used.name().to_string(), 0.0)).into();
     let attached = || experiment.nodes.iter().flat_map(|node| &node.adapters);
     let sharing = || {

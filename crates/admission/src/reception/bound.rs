@@ -115,6 +115,13 @@
 //! is left of `D`. By (1) no more than that number are there at once, and there have to be as many
 //! slots, and buffers that only real time may have. ∎
 //!
+//! *Behind a network* a packet does not enter when it is released. Packets are released `I_c` apart
+//! at least, and one that is released at `t` enters in `[t + e_c, t + e_c + J_c]`. Those that enter
+//! in a closed window of length `x` were released in one of length `x + J_c`, so there are at most
+//! `1 + ⌊(x + J_c)/I_c⌋` of them: (1) with `B_c = 1`, however they overtake each other. Nothing else
+//! above asks for the times at which packets enter. So the first half has the `J_c` of the path,
+//! and the second that and the delay of the first.
+//!
 //! Channels share only turns: the reservations of others are in `R` and `V` from the start,
 //! whichever channel uses them. So a channel that is admitted later makes others wait at its own
 //! interface and in its own program only.
@@ -127,7 +134,7 @@ mod turns;
 use laxity_qos::reception::Guaranteed;
 use laxity_units::Span;
 
-pub use admit::{Missing, ReceptionBound, ReceptionRefusal, ReceptionRequest, admit};
+pub use admit::{Missing, ReceptionBound, ReceptionRefusal, ReceptionRequest, ReceptionRoom, admit};
 use turns::{Arrivals, count, ps};
 
 /// Where the batches of an interface run.

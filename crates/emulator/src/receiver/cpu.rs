@@ -88,7 +88,7 @@ impl<'a> Cpu<'a> {
             epoch,
             costs: experiment.host(0).reception,
             pace: experiment.emulation.pace,
-            random: experiment.chance(Chance::ReceptionCosts).into(),
+            random: experiment.chance(Chance::ReceptionCosts(0)).into(),
             line,
             outcomes,
             workshop: Workshop::new(experiment.emulation.transfer, largest.unwrap_or(Bytes::new(1))),

@@ -161,8 +161,8 @@ impl Ground {
     /// interface has its send queue full. Without back-pressure on the sender, time would not
     /// advance.
     pub(super) fn flood(&self, channel: usize, size: Bytes, length: Span) -> Play {
-        let Experiment { via, interfaces, channels, .. } = &self.experiment;
-        let slowed = || interfaces.is_empty() && self.experiment.sends_for_ever(&channels[channel]).is_none();
+        let Experiment { via, receivers, channels, .. } = &self.experiment;
+        let slowed = || receivers.is_empty() && self.experiment.sends_for_ever(&channels[channel]).is_none();
         match via {
             Some(via) => Play::Window(size, via.depth.unwrap_or(1).max(1)),
             None if slowed() => Play::Flood(size),

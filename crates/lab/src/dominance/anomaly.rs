@@ -225,8 +225,8 @@ pub(super) fn lengthened(
     if fills_less(before, after) {
         return Some("packets that are fewer than the window is deep fill the stages of an adapter less");
     }
-    let reserved =
-        after.interfaces.iter().any(|interface| matches!(interface.config.policy, Policy::Guaranteed(_)));
+    let mut interfaces = after.receivers.iter().flat_map(|receiver| &receiver.interfaces);
+    let reserved = interfaces.any(|interface| matches!(interface.config.policy, Policy::Guaranteed(_)));
     (change.law == Law::Receiver && reserved)
         .then_some("a faster program finishes more packets in its budget, and each lets a spare one be taken")
 }

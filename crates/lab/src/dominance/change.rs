@@ -135,7 +135,7 @@ impl Changes<'_> {
         }
         let Some(deadline) = first.deadline else { return };
         let limited =
-            experiment.via.is_none() && experiment.interfaces.is_empty() && anomaly::by_order(experiment);
+            experiment.via.is_none() && !experiment.only_receives() && anomaly::by_order(experiment);
         let most = if limited { spec.min_interval } else { Span::MAX };
         for longer in BTreeSet::from([deadline + deadline / 8, deadline * 4].map(|span| span.min(most))) {
             if longer > deadline {
@@ -146,7 +146,7 @@ impl Changes<'_> {
 
     fn of_hosts(&mut self) {
         let experiment = self.experiment;
-        if !experiment.interfaces.is_empty() {
+        if experiment.only_receives() {
             for place in self.file.places(|heading| heading == "[host]") {
                 for factor in FASTER {
                     let speed = experiment.hosts[0].speedup * factor;

@@ -35,10 +35,10 @@ pub(super) fn lines(
     let mut section = Section::default();
     match place.checked_sub(experiment.nodes.len()) {
         Some(switch) => of_switch(experiment, classes, switch, &mut section, missing),
-        None if experiment.interfaces.is_empty() => {
-            of_host(experiment, classes, place, &mut section, missing);
-        }
-        None => reception::write(experiment, &mut section, missing),
+        None => match experiment.receiver_at(place) {
+            Some((_, receiver)) => reception::write(receiver, &mut section, missing),
+            None => of_host(experiment, classes, place, &mut section, missing),
+        },
     }
     section.lines
 }

@@ -1,14 +1,14 @@
-//! A host that only receives: when it takes packets from its interfaces.
+//! A host that receives at interfaces: when it takes packets from them.
 
 use laxity_qos::reception::{BatchSharing, Operations, Policy};
 use laxity_units::Span;
-use laxity_world::experiment::Experiment;
+use laxity_world::experiment::ReceiverSpec;
 
 use super::missing::Missing;
 use super::section::{Section, microseconds, nanoseconds};
 
-pub(super) fn write(experiment: &Experiment, section: &mut Section, missing: &mut Missing) {
-    for (number, interface) in experiment.interfaces.iter().enumerate() {
+pub(super) fn write(receiver: &ReceiverSpec, section: &mut Section, missing: &mut Missing) {
+    for (number, interface) in receiver.interfaces.iter().enumerate() {
         if number > 0 {
             section.line("");
         }
@@ -28,7 +28,7 @@ pub(super) fn write(experiment: &Experiment, section: &mut Section, missing: &mu
             ));
         }
     }
-    for program in &experiment.programs {
+    for program in &receiver.programs {
         if let Some(reserved) = program.config.reserved {
             section.comment(format!(
                 "{}: chrt -d --sched-runtime {} --sched-deadline {period} --sched-period {period} 0 PROGRAM",

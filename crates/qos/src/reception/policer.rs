@@ -6,6 +6,23 @@
 //! host any time. The policer is the bucket of [`crate::traffic`] seen from the receiver. `logical`
 //! is the time of the next packet if all earlier ones had kept `I_min`, and the packet may arrive
 //! `B_max − 1` intervals before.
+//!
+//! # Behind a network
+//!
+//! A network moves packets of a channel closer together, and no policer may drop a packet of a
+//! source that keeps its contract. Let packets be released `I` apart at least, and let each arrive
+//! `e` to `e + J` after its release. Packets that arrive in a closed window of length `x` were
+//! released in one of length `x + J`, so there are at most
+//!
+//! ```text
+//! 1 + ⌊(x + J)/I⌋ ≤ 1 + ⌈J/I⌉ + ⌊x/I⌋
+//! ```
+//!
+//! of them, since `⌊a + b⌋ ≤ ⌊a⌋ + ⌈b⌉`. That is a contract of interval `I` with the burst `1 +
+//! ⌈J/I⌉`, and the policer of a contract passes every packet that conforms to it: if it dropped the
+//! `n`-th of those that it passed since it was last without debt, at `s`, then `n − 1` intervals
+//! less the credit would not have passed since `s`, and `n` packets in that window are more than the
+//! contract allows. ∎
 
 use laxity_units::{Span, Time};
 
@@ -24,6 +41,13 @@ impl Policer {
     pub fn new(spec: TrafficSpec) -> Self {
         let credit = spec.min_interval.saturating_mul(u64::from(spec.burst) - 1);
         Self { interval: spec.min_interval, credit, logical: Time::ZERO }
+    }
+
+    /// For a channel whose packets are released `interval` apart at least, and arrive with that
+    /// `jitter`.
+    pub fn behind(interval: Span, jitter: Span) -> Self {
+        let credit = interval.saturating_mul(jitter.div_ceil(interval));
+        Self { interval, credit, logical: Time::ZERO }
     }
 
     /// Whether a packet that arrives `now` conforms; a packet that does not leaves the state
@@ -58,6 +82,37 @@ mod tests {
     fn a_burst_passes_at_once_and_then_one_an_interval() {
         assert_eq!(passed(2, &[0, 0, 0, 10, 10, 20]), [true, true, false, true, false, true]);
         assert_eq!(passed(1, &[0, 9, 10, 19, 25, 34, 35]), [true, false, true, false, true, false, true]);
+    }
+
+    /// Whatever the network does within its jitter, nothing is dropped; one interval less of credit
+    /// drops.
+    #[test]
+    fn what_a_network_moved_closer_together_passes() {
+        let us = Span::from_us;
+        for jitter in [0, 1, 9, 10, 11, 25, 70] {
+            let mut random = 99u64;
+            let mut draw = |below: u64| {
+                random =
+                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (random >> 33) % below
+            };
+            for _ in 0..200 {
+                let (mut released, mut arrivals) = (0, Vec::new());
+                for _ in 0..50 {
+                    arrivals.push(released + draw(3) * jitter / 2);
+                    released += 10 + draw(2) * draw(20);
+                }
+                arrivals.sort_unstable();
+                let mut policer = Policer::behind(us(10), us(jitter));
+                assert!(arrivals.iter().all(|at| policer.passes(Time::ZERO + us(*at))), "{arrivals:?}");
+            }
+        }
+        // Releases at 0, 10, …, 70: the first seven are held up, and arrive with the last.
+        let mut exact = Policer::behind(us(10), us(70));
+        let mut short = Policer::behind(us(10), us(60));
+        let at = Time::ZERO + us(100);
+        assert_eq!((0..9).filter(|_| exact.passes(at)).count(), 8);
+        assert_eq!((0..9).filter(|_| short.passes(at)).count(), 7);
     }
 
     #[test]

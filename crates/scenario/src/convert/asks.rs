@@ -14,13 +14,13 @@ pub(super) type Asked = (
     Option<Written<Bounded<Size>>>,
 );
 
-/// The requests of a channel beside its deadline.
+/// The requests of a channel beside its deadline; `ends` says whether it ends at an interface.
 pub(super) fn asks(
     cx: &mut Context<'_>,
     (jitter, loss, late, mean): Asked,
     class: &Result<Spanned<Class>, Reported>,
     largest: &Result<Spanned<Bounded<Size>>, Reported>,
-    around: &Surroundings,
+    (ends, around): (bool, &Surroundings),
 ) -> Result<Asks, Reported> {
     let best_effort = class.as_ref().is_ok_and(|class| *class.get_ref() == Class::BestEffort);
     let reason = match () {
@@ -29,7 +29,7 @@ pub(super) fn asks(
             Some("a virtual interface asks for a bandwidth, and its jitter follows from it")
         }
         () if around.managed.is_some() => Some("nodes with signalling promise deadlines"),
-        () if around.interfaces.is_some() => Some("what comes in at an interface is promised its deadline"),
+        () if ends => Some("what comes in at an interface is promised its deadline"),
         () => None,
     };
     if let Some(reason) = reason {
@@ -91,15 +91,15 @@ pub(super) fn chances(
     Ok(())
 }
 
-/// The importance of a channel's messages in turn.
+/// The importance of the messages in turn of a channel that `ends` at an interface.
 pub(super) fn importance(
     cx: &mut Context<'_>,
     list: Option<List<Written<Whole<0, 7>>>>,
-    around: &Surroundings,
+    ends: bool,
 ) -> Result<Vec<u8>, Reported> {
     let Some(list) = list else { return Ok(Vec::new()) };
     let span = list.span.clone();
-    if around.interfaces.is_none() {
+    if !ends {
         let help = "remove this, or add an `[[interface]]` with `discard = \"tag\"`";
         return Err(cx.fault(&span, "only interfaces discard by importance", help));
     }

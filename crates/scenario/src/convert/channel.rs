@@ -8,7 +8,7 @@ use laxity_units::Bytes;
 
 mod place;
 
-use place::{cores_of, interface_of, program_of};
+use place::{cores_of, ends_of, interface_of, no_reader, program_of};
 
 use super::contract::contract;
 use super::source::{Allowed, staggered};
@@ -191,9 +191,11 @@ fn channel(
         reader.as_mut().and_then(|part| part.value.as_mut().ok()?.core.take()),
     ];
     let cores = cores_of(cx, said, routes.as_deref().unwrap_or_default(), around);
-    let interface = interface_of(cx, interface, &owner, &what, around);
-    let program = program_of(cx, program, around);
-    let importance = super::asks::importance(cx, importance, around);
+    let ends = ends_of(cx, &routes, (&owner, &what), around);
+    let interface = interface_of(cx, interface, &owner, &what, &ends);
+    let program = program_of(cx, program, &ends);
+    let at_interface = !matches!(ends, Ok(None));
+    let importance = super::asks::importance(cx, importance, at_interface);
     let asked_chance = late.as_ref().map(|late| late.span.clone());
     let process = match around.apart {
         // It is not known yet whether the key is allowed here.
@@ -278,7 +280,13 @@ fn channel(
         }
         _ => cx.optional(misses),
     };
-    let asks = super::asks::asks(cx, (jitter, loss, late, mean_message), &class, &max_message, around);
+    let asks = super::asks::asks(
+        cx,
+        (jitter, loss, late, mean_message),
+        &class,
+        &max_message,
+        (at_interface, around),
+    );
     let share = match class.as_ref().map(|class| *class.get_ref()) {
         Ok(Class::RealTime) => {
             let help = "remove this: its share is the rate of its contract";
@@ -326,6 +334,9 @@ fn channel(
             let reason = format!("a message of {size} falls into {packets} packets of {}", around.packet);
             let help = format!("at most {} packets make a message", Reassembler::MAX_FRAGMENTS);
             return Err(cx.fault(&span, reason, help));
+        }
+        if at_interface && !around.reception.is_alone() {
+            receiver::one_packet(cx, (&span, size), around.packet)?;
         }
         Ok(size)
     });
@@ -432,7 +443,8 @@ fn channel(
     }
     let spec = TrafficSpec { max_message: size, min_message, burst, min_interval };
     let routes = routes?;
-    let received = routes.iter().all(|route| route.received) && around.interfaces.is_none();
+    let received = routes.iter().all(|route| route.received) && !around.reception.is_alone();
+    no_reader(cx, reader.as_ref(), at_interface && received)?;
     let reader = super::computing::reader(cx, reader, received, needed(burst, contract))?;
     let span = name.span();
     let paid_by = signalling::owner_of(cx, paid_by, deadline.is_some(), around);

@@ -3,7 +3,7 @@
 use laxity_qos::reception::{Context as Routine, Operations};
 use laxity_units::Bytes;
 
-use laxity_world::experiment::ForEver;
+use laxity_world::experiment::{ForEver, ReceiverSpec};
 
 use super::*;
 
@@ -39,7 +39,8 @@ pub(super) fn host_in_thread(cx: &mut Context<'_>, experiment: &Experiment) -> R
 
 /// Refuses what a host that receives at interfaces has no part of.
 pub(super) fn only_receives(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
-    if experiment.interfaces.is_empty() {
+    // Those of nodes with names are judged by `receiver::at_ends`.
+    if experiment.receivers.is_empty() || experiment.nodes[0].name.is_some() {
         if experiment.emulation.host == HostPlace::Kernel {
             let reason = "a kernel is a host for what comes in at interfaces";
             return Err(cx.fault(
@@ -73,7 +74,7 @@ pub(super) fn only_receives(cx: &mut Context<'_>, experiment: &Experiment) -> Re
         ),
         () if !plain || network.impairments != Default::default() => (
             "what comes in at an interface comes from its source, and from no network",
-            "remove `[path]` and `[network]`",
+            "remove `[path]` and `[network]`, or give the nodes names, as `[node.NAME]`",
         ),
         () if experiment.channels.iter().any(|channel| channel.source.is_endless()) => (
             "a source without times of its own waits for what becomes of its messages, and the network does not",
@@ -113,16 +114,17 @@ fn of_kernel(experiment: &Experiment) -> Result<(), (&'static str, &'static str)
         let policy = &interface.config.policy;
         policy.context() == Routine::Routine && !policy.defers_protocol()
     };
-    if !experiment.interfaces.iter().all(by_adapter) {
+    let interfaces = || experiment.receivers.iter().flat_map(|receiver| &receiver.interfaces);
+    if !interfaces().all(by_adapter) {
         return Err((
             "a kernel polls as it likes, and only what its adapter does can be chosen",
             "use `interrupt`, `explicit`, `limited`, `backoff`, `guaranteed` or `coalescing`, or `host = \"thread\"`",
         ));
     }
-    if experiment.interfaces.iter().any(|interface| interface.config.buffers.is_none()) {
+    if interfaces().any(|interface| interface.config.buffers.is_none()) {
         return Err(("a kernel's program has buffers", "remove `buffers = \"none\"`"));
     }
-    if experiment.interfaces.len() > 256 {
+    if interfaces().count() > 256 {
         return Err((
             "there are addresses for 256 interfaces",
             "have fewer interfaces, or `host = \"thread\"`",
@@ -136,12 +138,15 @@ fn of_kernel(experiment: &Experiment) -> Result<(), (&'static str, &'static str)
 
 /// Whether a receiving host does only work that a host in a thread can do.
 fn is_plain(experiment: &Experiment) -> bool {
-    let one = matches!(&experiment.programs[..], [one] if one.config == ProgramConfig::of(one.config.work));
+    let Some(ReceiverSpec { node: _, interfaces, programs }) = experiment.lone_receiver() else {
+        return false;
+    };
+    let one = matches!(&programs[..], [one] if one.config == ProgramConfig::of(one.config.work));
     let plain = |interface: &InterfaceSpec| {
         interface.config.discard == Discard::Newest && interface.config.buffers_real_time == 0
     };
     let own = experiment.hosts.iter().all(|host| host.pool == 0);
-    one && own && experiment.commands.is_empty() && experiment.interfaces.iter().all(plain)
+    one && own && experiment.commands.is_empty() && interfaces.iter().all(plain)
 }
 
 /// Refuses channels that carry the frames of a missing port: an emulation would carry none.

@@ -69,7 +69,7 @@ pub(super) fn of_channel(
     rated: bool,
     around: &Surroundings,
 ) -> Result<Option<usize>, Reported> {
-    if around.interfaces.is_some() {
+    if around.reception.is_alone() {
         let help = "remove this";
         return cx
             .foreign(written.as_ref(), "what comes in at interfaces shares no queue by rates", help)

@@ -4,38 +4,66 @@ use laxity_model::adapter::Delay;
 use laxity_model::reception::{ActivityCost, CpuReservation, ProgramConfig, ReceptionCosts};
 use laxity_world::experiment::ProgramSpec;
 
+use super::receiver::Placed;
 use super::*;
 use crate::choice::ProgramOrder;
 use crate::diagnostic::Diagnostic;
 use crate::raw::RawProgram;
 use crate::written::List;
 
-/// The programs of a host that `receives` at these `costs`, `speedup` times as fast as written: one
-/// for all if none are written.
+/// The program of a host that has no other, at these `costs`.
+pub(super) fn only(costs: ReceptionCosts) -> ProgramSpec {
+    ProgramSpec { name: "program".into(), config: ProgramConfig::of(costs.program) }
+}
+
+/// A program as a file has it, and the node that it names; its work for a host at these costs, which
+/// is so many times as fast as written.
+pub(super) struct Draft {
+    name: String,
+    work: Option<Span>,
+    real_time_first: bool,
+    reserved: Option<CpuReservation>,
+}
+
+impl Draft {
+    /// The program at a host at these `costs`, `speedup` times as fast as written.
+    pub(super) fn at(&self, costs: ReceptionCosts, speedup: f64) -> ProgramSpec {
+        let work = self.work.map_or(costs.program, |work| {
+            let span = Delay::fixed(work).divided(speedup).fixed;
+            match costs.program {
+                ActivityCost::Fixed(_) => ActivityCost::Fixed(span),
+                ActivityCost::Exponential(_) => ActivityCost::Exponential(span),
+            }
+        });
+        let Self { real_time_first, reserved, .. } = *self;
+        ProgramSpec { name: self.name.clone(), config: ProgramConfig { work, real_time_first, reserved } }
+    }
+
+    /// Its name.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// The programs that are written, of hosts that receive if any `receives`.
 pub(super) fn programs(
     cx: &mut Context<'_>,
     list: Option<List<Part<RawProgram>>>,
     receives: bool,
-    speedup: f64,
-    costs: Result<ReceptionCosts, Reported>,
-) -> Result<Vec<ProgramSpec>, Reported> {
+) -> Result<Vec<Placed<Draft>>, Reported> {
     let parts = cx.items(list)?;
     if let Some(part) = parts.first().filter(|_| !receives) {
         let help = "remove this, or add `[[interface]]`";
         return Err(cx.fault(&part.span, "the host receives at no interface", help));
     }
-    let default = costs.map(|costs| costs.program);
-    if parts.is_empty() {
-        let one = |work| ProgramSpec { name: "program".into(), config: ProgramConfig::of(work) };
-        return if receives { default.map(|work| vec![one(work)]) } else { Ok(Vec::new()) };
-    }
     let mut outcome = Ok(());
-    let mut programs: Vec<(ProgramSpec, Range<usize>)> = Vec::new();
+    let mut programs: Vec<(Placed<Draft>, Range<usize>)> = Vec::new();
     for part in parts {
-        match program(cx, part, speedup, default) {
+        match program(cx, part) {
             Ok((program, place)) => {
-                if let Some((_, other)) = programs.iter().find(|(other, _)| other.name == program.name) {
-                    let reason = format!("there are two programs called `{}`", program.name);
+                let name = &program.value.name;
+                if let Some((_, other)) = programs.iter().find(|(other, _)| other.value.name == *name) {
+                    let reason = format!("there are two programs called `{name}`");
                     let diagnostic = Diagnostic::new(cx.place(&place), reason)
                         .related(cx.place(other).label("the other one"))
                         .help("give each program a name of its own");
@@ -49,14 +77,10 @@ pub(super) fn programs(
     outcome.map(|()| programs.into_iter().map(|(program, _)| program).collect())
 }
 
-fn program(
-    cx: &mut Context<'_>,
-    part: Part<RawProgram>,
-    speedup: f64,
-    default: Result<ActivityCost, Reported>,
-) -> Result<(ProgramSpec, Range<usize>), Reported> {
+fn program(cx: &mut Context<'_>, part: Part<RawProgram>) -> Result<(Placed<Draft>, Range<usize>), Reported> {
     let part = cx.part(part)?;
-    let (owner, RawProgram { name, work, order, budget, period }) = (part.span(), part.into_inner());
+    let (owner, RawProgram { name, node, work, order, budget, period }) = (part.span(), part.into_inner());
+    let node = cx.optional(node);
     let name = cx.required(name, "name", &owner, "this program");
     let work = cx.optional(work);
     let order = cx.or(order, ProgramOrder::Arrival);
@@ -77,15 +101,8 @@ fn program(
             return Err(cx.fault(&one.span(), "CPU is reserved by a budget in each period", help));
         }
     };
-    let (default, work) = (default?, work?);
-    let work = work.map_or(default, |work| {
-        let span = Delay::fixed(work.into_inner().get()).divided(speedup).fixed;
-        match default {
-            ActivityCost::Fixed(_) => ActivityCost::Fixed(span),
-            ActivityCost::Exponential(_) => ActivityCost::Exponential(span),
-        }
-    });
-    let config = ProgramConfig { work, real_time_first: order? == ProgramOrder::Class, reserved };
-    let name = name?;
-    Ok((ProgramSpec { name: name.get_ref().0.clone(), config }, name.span()))
+    let work = work?.map(|work| work.into_inner().get());
+    let (real_time_first, name) = (order? == ProgramOrder::Class, name?);
+    let value = Draft { name: name.get_ref().0.clone(), work, real_time_first, reserved };
+    Ok((Placed { value, node: node?, whole: owner }, name.span()))
 }

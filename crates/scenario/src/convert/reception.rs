@@ -11,6 +11,7 @@ use laxity_qos::reception::{
 use laxity_units::Span;
 use laxity_world::experiment::InterfaceSpec;
 
+use super::receiver::Placed;
 use super::*;
 use crate::choice::{CostKind, PolicyKind, SharingKind};
 use crate::diagnostic::Diagnostic;
@@ -59,14 +60,15 @@ pub(super) fn interfaces(
     cx: &mut Context<'_>,
     library: &mut Library<'_>,
     list: Option<List<Part<RawInterface>>>,
-) -> Result<Vec<InterfaceSpec>, Reported> {
+) -> Result<Vec<Placed<InterfaceSpec>>, Reported> {
     let mut outcome = Ok(());
-    let mut interfaces: Vec<(InterfaceSpec, Range<usize>)> = Vec::new();
+    let mut interfaces: Vec<(Placed<InterfaceSpec>, Range<usize>)> = Vec::new();
     for part in cx.items(list)? {
         match interface(cx, library, part) {
             Ok((interface, place)) => {
-                if let Some((_, other)) = interfaces.iter().find(|(other, _)| other.name == interface.name) {
-                    let reason = format!("there are two interfaces called `{}`", interface.name);
+                let name = &interface.value.name;
+                if let Some((_, other)) = interfaces.iter().find(|(other, _)| other.value.name == *name) {
+                    let reason = format!("there are two interfaces called `{name}`");
                     let diagnostic = Diagnostic::new(cx.place(&place), reason)
                         .related(cx.place(other).label("the other one"))
                         .help("give each interface a name of its own");
@@ -84,10 +86,11 @@ fn interface(
     cx: &mut Context<'_>,
     library: &mut Library<'_>,
     part: Part<RawInterface>,
-) -> Result<(InterfaceSpec, Range<usize>), Reported> {
+) -> Result<(Placed<InterfaceSpec>, Range<usize>), Reported> {
     let part = cx.part(part)?;
     let owner = part.span();
     let mut raw = part.into_inner();
+    let node = cx.optional(raw.node.take());
     let name = cx.required(raw.name.take(), "name", &owner, "this interface");
     let kind = cx.required(raw.policy.take(), "policy", &owner, "the interface");
     let (sharing, handshake, transfer) = (raw.sharing.take(), raw.handshake.take(), raw.transfer.take());
@@ -169,7 +172,8 @@ fn interface(
         discard: discard?,
         ticks,
     };
-    Ok((InterfaceSpec { name: name.get_ref().0.clone(), config }, name.span()))
+    let value = InterfaceSpec { name: name.get_ref().0.clone(), config };
+    Ok((Placed { value, node: node?, whole: owner }, name.span()))
 }
 
 /// The policy that the keys left in `raw` describe, and the clock that goes with it.
@@ -200,6 +204,7 @@ fn policy(
         share,
         // The interface's own.
         name: _,
+        node: _,
         policy: _,
         sharing: _,
         slots: _,

@@ -321,6 +321,7 @@ fn program(dice: &mut Dice, called: &str, plan: &Plan) -> Drafted<RawProgram> {
     let budget = (period / (plan.programs.len() as u64 * dice.between(2, 6))).max(Span::from_ps(1));
     table!(RawProgram {
         name: name(called),
+        node: unsaid(),
         work: match plan.guarded {
             true =>
                 dice.maybe(0.8, |dice| quantity((work / 20 + dice.part_of(work / 2)).max(Span::from_ns(1)))),
@@ -369,6 +370,7 @@ fn interface(dice: &mut Dice, called: &str, policy: &'static str, plan: &Plan) -
     let apart = !no_program && dice.chance(if guarded { 0.9 } else { 0.3 });
     table!(RawInterface {
         name: name(called),
+        node: unsaid(),
         policy: word::<PolicyKind>(policy),
         quota: if quota { whole(taken) } else { unsaid() },
         interval: if interval { quantity(period) } else { unsaid() },

@@ -110,9 +110,10 @@ pub(crate) struct RawChannel {
     /// an address of no port go to each host to which a channel takes them. Under virtual time
     /// `source` gives the expected frames.
     pub(crate) carries: Option<Written<String>>,
-    /// The interface at which the channel arrives: the packets of `source` arrive there, one per
-    /// message, and the deadline runs from the arrival to the receiving program. Needed where there
-    /// are interfaces.
+    /// The interface at which the channel arrives. Of a host without a network: the packets of
+    /// `source` arrive there, one per message, and the deadline runs from the arrival to the
+    /// receiving program; needed. Of the node at the end of its path: the deadline runs from the
+    /// sender to the program; needed where the node has several.
     pub(crate) interface: Option<Written<Name>>,
     /// A virtual interface, where `doorbells` under `[via]` is `apart`: the process that has it, by
     /// a name that others of it have too. Default: a process of its own.
@@ -120,7 +121,7 @@ pub(crate) struct RawChannel {
     /// The importance of its messages where an interface discards by `tag`, 0 the least: of the
     /// first message, the second and so on, and again from the first. Default `[0]`.
     pub(crate) importance: Option<List<Written<Whole<0, 7>>>>,
-    /// The program that takes the received packets. Default the first.
+    /// The program that takes what was received at the interface. Default the first of its host.
     pub(crate) program: Option<Written<Name>>,
     /// A virtual interface: number of sources that send on it, each as `source` says, by itself.
     /// Default 1.

@@ -39,6 +39,9 @@ pub(crate) struct RawInterface {
     /// Its name: letters, digits, `-` and `_`.
     #[schemars(required)]
     pub(crate) name: Option<Written<Name>>,
+    /// The node that receives at it, where nodes have names: all channels that end there arrive at
+    /// its interfaces, over their paths. Such a node sends nothing.
+    pub(crate) node: Option<Written<Name>>,
     /// Policy of the times at which the host takes received packets.
     #[schemars(required)]
     pub(crate) policy: Option<Written<PolicyKind>>,
@@ -144,6 +147,8 @@ pub(crate) struct RawProgram {
     /// Its name: letters, digits, `-` and `_`.
     #[schemars(required)]
     pub(crate) name: Option<Written<Name>>,
+    /// The node that it is at, where nodes have names. Default: the only one with an `[[interface]]`.
+    pub(crate) node: Option<Written<Name>>,
     /// `C_pp`: what it does with a packet. Default the `program` of `[host.receive]`.
     pub(crate) work: Option<Written<Bounded<Cost>>>,
     /// Which of its packets it takes first. Default `arrival`.

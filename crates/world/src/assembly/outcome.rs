@@ -87,7 +87,9 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
         };
         let (mut resources, mut stages) = (Vec::new(), Vec::new());
         let mut meters = std::mem::take(&mut self.around.stages).into_iter();
+        let mut received = BTreeMap::new();
         for (i, node) in self.nodes.iter().enumerate() {
+            let at_interfaces = self.terminals.cpu(self.experiment, i, [&opened, &closed], &mut received);
             let elsewhere = hosts.iter().find(|host| host.node == i);
             let (from, to) = match elsewhere {
                 Some(host) => (&vec![host.opened.uses], &vec![host.closed.uses]),
@@ -95,9 +97,9 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
             };
             let here = node.host().map(|host| host.subsystem().link_queue().1);
             let longest = here.or(elsewhere.map(|host| host.longest_queue)).unwrap_or_default();
-            for (core, (name, (from, to))) in
-                parts::cpu_names(self.experiment, i).into_iter().zip(from.iter().zip(to)).enumerate()
-            {
+            let own = if at_interfaces.is_some() { Vec::new() } else { parts::cpu_names(self.experiment, i) };
+            resources.extend(at_interfaces);
+            for (core, (name, (from, to))) in own.into_iter().zip(from.iter().zip(to)).enumerate() {
                 let uses = Use::ALL.map(|u| (u.name().to_string(), over(window, from.of(u), to.of(u))));
                 resources.push(ResourceResults {
                     name,
@@ -141,6 +143,7 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
             }
         }
         let mut figures = self.figures();
+        figures.append(&mut received);
         for (i, ((from, to), ended)) in
             opened.ports.iter().zip(&closed.ports).zip(self.switches.reports(end)).enumerate()
         {
@@ -354,6 +357,10 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
     /// most of the second.
     fn backlog(&self, i: usize) -> Option<(u64, u64)> {
         let of = |hop: &Hop| {
+            // A receiver counts the packets of all channels together.
+            if hop.room.is_some() {
+                return None;
+            }
             let id = self.around.laps.at(i, hop.hop);
             match self.nodes.get(hop.node) {
                 Some(node) => {

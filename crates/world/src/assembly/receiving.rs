@@ -8,7 +8,7 @@
 //! or a thread under interrupts in real time (the crate `emulator`).
 
 mod host;
-mod outcome;
+pub(super) mod outcome;
 mod traced;
 
 use laxity_engine::trace::TraceSink;
@@ -26,7 +26,7 @@ pub use host::ReceivingHost;
 use super::live::{Live, LiveChannel};
 use super::measured::Measured;
 use super::window::Window;
-use crate::experiment::{Chance, Experiment, ReceptionCommand, RunLength};
+use crate::experiment::{Experiment, ReceiverSpec, ReceptionCommand, RunLength};
 use crate::measure::{Meter, Punctuality, Tally};
 use crate::promise::{self, Promise};
 use crate::results::Run;
@@ -39,16 +39,15 @@ pub(crate) fn of<'a>(
     length: RunLength,
     trace: Option<&'a mut dyn TraceSink>,
 ) -> Receiving<'a, Receiver> {
-    let host = experiment.host(0);
-    let interfaces = experiment.interfaces_at_rest();
-    let programs = experiment.programs.iter().map(|program| program.config).collect();
-    let of = experiment.channels.iter().map(|spec| spec.program).collect();
-    let receiver = Receiver::new(host.reception, interfaces, experiment.chance(Chance::ReceptionCosts))
-        .with_programs(programs, of)
-        .with_pool(host.pool);
+    let receiver = experiment.receiver_at_rest(lone(experiment));
     let mut world = Receiving::new(experiment, length, receiver);
     world.traced = trace.map(|trace| Traced::new(experiment, trace));
     world
+}
+
+/// The receiver of an experiment that is all of it.
+fn lone(experiment: &Experiment) -> &ReceiverSpec {
+    experiment.lone_receiver().expect("the experiment is a host that receives")
 }
 
 /// An event. Each has one number, so an event is two words, which stay in registers.
@@ -95,11 +94,25 @@ struct Snapshot {
 
 /// Packets by their importance.
 #[derive(Debug, Clone, Copy, Default)]
-struct Tags {
+pub(super) struct Tags {
     /// Those that have arrived.
-    arrived: [u64; 8],
+    pub(super) arrived: [u64; 8],
     /// Those that their program has taken.
-    taken: [u64; 8],
+    pub(super) taken: [u64; 8],
+}
+
+impl Tags {
+    /// A packet has arrived.
+    #[inline]
+    pub(super) fn arrive(&mut self, importance: u8) {
+        self.arrived[usize::from(importance)] += 1;
+    }
+
+    /// Its program has taken a packet.
+    #[inline]
+    pub(super) fn take(&mut self, importance: u8) {
+        self.taken[usize::from(importance)] += 1;
+    }
 }
 
 /// An incoming channel.
@@ -147,7 +160,7 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
             let (class, deadline) = (spec.class, spec.deadline);
             Inflow { source, number: 0, interface, class, deadline, policer, next: Bytes::ZERO }
         });
-        let modes = experiment.interfaces.iter().map(|interface| {
+        let modes = lone(experiment).interfaces.iter().map(|interface| {
             let interval = interface.config.ticks.as_ref().map(ClockTicks::mean);
             Modes::of(&interface.config.policy, interval)
         });
@@ -234,11 +247,8 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
         }
         let due = inflow.deadline.map_or(Time::MAX, |deadline| now.saturating_add(deadline));
         let class = inflow.class;
-        let importance = match &self.experiment.channels[channel].importance[..] {
-            [] => 0,
-            turns => turns[(number % turns.len() as u64) as usize],
-        };
-        self.tags.arrived[usize::from(importance)] += 1;
+        let importance = self.experiment.channels[channel].importance_of(number);
+        self.tags.arrive(importance);
         let packet = Arrived { stream: channel as u32, number, class, size, at: now, due, importance };
         if inflow.policer.as_mut().is_some_and(|policer| !policer.passes(now)) {
             let dropped = Reception::dropped(packet, Dropped::Contract);
@@ -295,7 +305,7 @@ fn count(
                 let line = traced.channels[packet.stream as usize];
                 traced.trace.instant(line, name, now, &[("message", packet.number)]);
             }
-            tags.taken[usize::from(packet.importance)] += 1;
+            tags.take(packet.importance);
             meter.receive(now, packet.at, packet.class, packet.size, counted);
             if let Some(punctuality) = &mut meter.punctuality {
                 punctuality.arrive(now, packet.number, packet.at);
@@ -320,7 +330,7 @@ impl Snapshot {
             tags,
             uses: host.uses(at),
             beside: host.beside(),
-            interfaces: (0..experiment.interfaces.len()).map(|i| host.report(i)).collect(),
+            interfaces: (0..lone(experiment).interfaces.len()).map(|i| host.report(i)).collect(),
             tallies: meters.iter().map(|meter| meter.tally.clone()).collect(),
         }
     }
@@ -378,7 +388,7 @@ impl<H: ReceivingHost> Measured for Receiving<'_, H> {
     }
 
     fn live(&self, now: Time) -> Live {
-        let mut waiting = vec![0; self.experiment.interfaces.len()];
+        let mut waiting = vec![0; lone(self.experiment).interfaces.len()];
         for (inflow, meter) in self.inflows.iter().zip(&self.meters) {
             let Tally { messages, completed, dropped_packets, .. } = &meter.tally;
             waiting[inflow.interface] += messages - completed - dropped_packets;

@@ -8,6 +8,7 @@ use laxity_qos::channel::{LinkId, Slot};
 use laxity_units::{Span, Time};
 
 use super::switches::Switches;
+use super::terminals::{TerminalState, Terminals};
 use crate::experiment::Laps;
 use crate::measure::{Meter, Tally};
 
@@ -109,6 +110,9 @@ impl Arriving {
     }
 }
 
+/// The nodes, the ports of switches, and the receivers at nodes.
+pub(super) type Stations<'a> = (&'a [HostNode], &'a Switches, &'a Terminals);
+
 /// The counters of nodes and channels at an edge of the window.
 #[derive(Debug, Clone)]
 pub(super) struct Snapshot {
@@ -123,6 +127,8 @@ pub(super) struct Snapshot {
     pub(super) buses: Vec<Vec<BusReport>>,
     /// The counters of each port of a switch.
     pub(super) ports: Vec<PortReport>,
+    /// The counters of each receiver.
+    pub(super) terminals: Vec<TerminalState>,
     pub(super) tallies: Vec<Tally>,
 }
 
@@ -137,14 +143,16 @@ impl Snapshot {
             stages: Vec::new(),
             buses: Vec::new(),
             ports: Vec::new(),
+            terminals: Vec::new(),
             tallies,
         }
     }
 
-    /// Adds the counters of `nodes` and `switches`.
+    /// Adds the counters of stations.
     #[must_use]
-    pub(super) fn with(mut self, nodes: &[HostNode], switches: &Switches, laps: &Laps) -> Self {
+    pub(super) fn with(mut self, (nodes, switches, terminals): Stations<'_>, laps: &Laps) -> Self {
         let at = self.at;
+        self.terminals = terminals.states(at);
         self.ports = switches.reports(at).collect();
         for node in nodes {
             let (uses, computed) = node.host().map(|host| host.uses_until(at)).unwrap_or_default();

@@ -10,16 +10,15 @@ use laxity_engine::trace::TraceSink;
 use laxity_model::adapter::{AdapterResponse, Loss};
 use laxity_model::around::Around;
 use laxity_model::host::Output;
-use laxity_model::node::{HostNode, NodeOutput};
+use laxity_model::node::NodeOutput;
 use laxity_model::switch::SwitchOutput;
-use laxity_qos::channel::{ChannelId, Label, Packet, Sent, Slot, Slots};
+use laxity_qos::channel::{ChannelId, Delivery, Label, Packet, Sent, Slot, Slots};
 use laxity_units::{Bytes, Time};
 
 use super::legs::{Leg, Legs};
 use super::networks::Networks;
 use super::observer::Observer;
-use super::state::{Arriving, AssemblyEvent, Snapshot};
-use super::switches::Switches;
+use super::state::{Arriving, AssemblyEvent, Snapshot, Stations};
 use super::window::Window;
 use super::{Notice, Outside};
 use crate::experiment::{Experiment, Laps};
@@ -88,14 +87,7 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
                 self.answer(now, channel, size, answer);
             }
             NodeOutput::Host(Output::Delivered(delivery)) => {
-                let channel = self.laps.channel(delivery.channel);
-                let meter = &mut self.meters[channel];
-                meter.deliver(now, &delivery, self.window.counts());
-                if let Some(punctuality) = &mut meter.punctuality {
-                    punctuality.arrive(now, delivery.message, delivery.due_from);
-                }
-                self.observer.delivered(node, now, ChannelId(channel as u32), delivery.message);
-                self.tell_delivered(now, channel, delivery.message);
+                self.deliver(node, now, self.laps.channel(delivery.channel), &delivery);
             }
             NodeOutput::Host(Output::Busy(busy)) => self.observer.busy(node, &busy),
             NodeOutput::Host(Output::Computed(done)) => {
@@ -114,6 +106,17 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
                 self.outside.notice(now, Notice::Response { node, response, announced });
             }
         }
+    }
+
+    /// A message of `channel` is whole at its receiver, the host of `node`.
+    pub(super) fn deliver(&mut self, node: usize, now: Time, channel: usize, delivery: &Delivery) {
+        let meter = &mut self.meters[channel];
+        meter.deliver(now, delivery, self.window.counts());
+        if let Some(punctuality) = &mut meter.punctuality {
+            punctuality.arrive(now, delivery.message, delivery.due_from);
+        }
+        self.observer.delivered(node, now, ChannelId(channel as u32), delivery.message);
+        self.tell_delivered(now, channel, delivery.message);
     }
 
     /// The context of the port at `station`.
@@ -287,12 +290,12 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
 
     /// Adds the counters of nodes to the edges that lack them.
     #[cold]
-    pub(super) fn ask(&mut self, nodes: &[HostNode], switches: &Switches) {
+    pub(super) fn ask(&mut self, stations: Stations<'_>) {
         self.unasked = false;
         for edge in [&mut self.window.opened, &mut self.window.closed] {
             *edge = edge
                 .take()
-                .map(|edge| if edge.uses.is_empty() { edge.with(nodes, switches, &self.laps) } else { edge });
+                .map(|edge| if edge.uses.is_empty() { edge.with(stations, &self.laps) } else { edge });
         }
     }
 }

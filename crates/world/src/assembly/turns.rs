@@ -19,6 +19,7 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
     #[inline]
     pub(super) fn call(&mut self, now: Time, station: usize, calendar: &mut Calendar<AssemblyEvent>) {
         match self.switches.has(station) {
+            false if self.terminals.at(station).is_some() => self.wake(now, station),
             false => self.nodes[station].timer(now, &mut self.around.of(station, now, calendar)),
             true => {
                 self.switches.timer(now, station, &mut self.around.of_port(station, now, calendar));
@@ -73,7 +74,7 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
     #[inline]
     pub(super) fn look_after(&mut self, station: usize, now: Time) {
         if seldom(self.around.unasked) {
-            self.around.ask(&self.nodes, &self.switches);
+            self.around.ask((&self.nodes, &self.switches, &self.terminals));
         }
         if seldom(self.around.observer.has_seen()) {
             self.around.observer.look_at(now, &self.nodes);
@@ -95,7 +96,10 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
     #[inline]
     fn deadline(&self, station: usize) -> Option<Time> {
         match self.switches.has(station) {
-            false => self.nodes[station].next_deadline(),
+            false => match self.terminals.at(station) {
+                Some(terminal) => terminal.next_deadline(),
+                None => self.nodes[station].next_deadline(),
+            },
             true => self.switches.next_deadline(station),
         }
     }

@@ -47,6 +47,11 @@ impl fmt::Display for Uncovered {
 reasons! {
     Interfaces "via.firmware" "virtual interfaces have an analysis of their own";
     Receiver "interface.policy" "a host's reception at interfaces has an analysis of its own";
+    PathUnbound "channel.interface"
+        "a real-time channel that ends at the same host has no bound on its path, so it may fill the interface";
+    PathAhead "host.subsystem.early"
+        "no station on the path of a channel holds packets that come ahead of their time, so any number of them \
+         may arrive at once";
     Signalled "channel.open" "nodes admit channels at request; a run shows the promise of each";
     Station "admission.formula" "no analysis covers the station";
     ContractRange "channel.min_interval" "a contract is out of range";

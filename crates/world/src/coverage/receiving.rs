@@ -11,14 +11,18 @@ use laxity_qos::reception::{BatchSharing, Operations, Policy};
 use laxity_units::Span;
 
 use super::reason::Uncovered;
-use crate::experiment::{ClockKind, CommandSpec, Experiment, ReceptionCommand};
+use crate::experiment::{ClockKind, CommandSpec, Experiment, ReceiverSpec, ReceptionCommand};
 
-/// The host of `experiment`, which receives at interfaces, as the proof sees it.
-pub(crate) fn receiving(experiment: &Experiment) -> Result<ReceptionHost, Uncovered> {
+/// A host of `experiment` that receives at interfaces, as the proof sees it.
+pub(crate) fn receiving(
+    experiment: &Experiment,
+    receiver: &ReceiverSpec,
+) -> Result<ReceptionHost, Uncovered> {
+    let ReceiverSpec { node, interfaces, programs } = receiver;
     if experiment.clock == ClockKind::Real {
         return Err(Uncovered::Thread);
     }
-    let host = experiment.host(0);
+    let host = experiment.host(*node);
     if !host.subsystem.enforcement {
         return Err(Uncovered::Enforcement);
     }
@@ -32,9 +36,9 @@ pub(crate) fn receiving(experiment: &Experiment) -> Result<ReceptionHost, Uncove
         }
     }
     let costs = fixed(&host.reception)?;
-    let interfaces = (0..experiment.interfaces.len()).map(|i| service(experiment, i, &costs));
+    let interfaces = (0..interfaces.len()).map(|i| service((experiment, receiver), i, &costs));
     let interfaces: Vec<Service> = interfaces.collect::<Result<_, _>>()?;
-    let programs = (0..experiment.programs.len()).map(|p| worker(experiment, p, &costs));
+    let programs = (0..programs.len()).map(|p| worker((experiment, receiver), p, &costs));
     let programs: Vec<Worker> = programs.collect::<Result<_, _>>()?;
     // Each packet that a program finishes lets a spare one be taken.
     let spare = interfaces.iter().any(|service| matches!(service.turn, Turn::Reserved { .. }));
@@ -46,6 +50,9 @@ pub(crate) fn receiving(experiment: &Experiment) -> Result<ReceptionHost, Uncove
     }
     Ok(ReceptionHost { interfaces, programs })
 }
+
+/// A receiver, and the experiment that it is part of.
+type At<'a> = (&'a Experiment, &'a ReceiverSpec);
 
 /// Costs that do not vary.
 struct Fixed {
@@ -76,7 +83,7 @@ fn always(cost: ActivityCost) -> Result<Span, Uncovered> {
     }
 }
 
-fn service(experiment: &Experiment, i: usize, costs: &Fixed) -> Result<Service, Uncovered> {
+fn service((experiment, receiver): At<'_>, i: usize, costs: &Fixed) -> Result<Service, Uncovered> {
     let InterfaceConfig {
         policy,
         sharing,
@@ -91,14 +98,11 @@ fn service(experiment: &Experiment, i: usize, costs: &Fixed) -> Result<Service, 
         // a packet is dropped where there is no slot, and one with a bound finds a slot.
         discard: _,
         ticks,
-    } = &experiment.interfaces[i].config;
+    } = &receiver.interfaces[i].config;
     if *handshake {
         return Err(Uncovered::TwoCommands);
     }
-    let here = |class| {
-        let mut channels = experiment.channels.iter();
-        channels.any(move |channel| channel.interface == Some(i) && channel.class == class)
-    };
+    let here = |class| experiment.arrives(receiver, class, |channel| channel.interface == Some(i));
     let rest = here(Class::BestEffort);
     if rest && here(Class::RealTime) && !sharing.tells_classes_apart() {
         return Err(Uncovered::SharedQueue);
@@ -176,20 +180,17 @@ fn quota(policy: &Policy) -> u32 {
     }
 }
 
-fn worker(experiment: &Experiment, p: usize, costs: &Fixed) -> Result<Worker, Uncovered> {
-    let ProgramConfig { work, real_time_first, reserved } = experiment.programs[p].config;
+fn worker((experiment, receiver): At<'_>, p: usize, costs: &Fixed) -> Result<Worker, Uncovered> {
+    let ProgramConfig { work, real_time_first, reserved } = receiver.programs[p].config;
     let work = always(work)?;
-    let has = |class| {
-        let mut channels = experiment.channels.iter();
-        channels.any(move |channel| channel.program == p && channel.class == class)
-    };
+    let has = |class| experiment.arrives(receiver, class, |channel| channel.program == p);
     let rest = has(Class::BestEffort);
     if rest && has(Class::RealTime) && !real_time_first {
         return Err(Uncovered::ProgramOrder);
     }
     Ok(Worker {
         work,
-        packet: if experiment.programs.len() > 1 { work.saturating_add(costs.switch) } else { work },
+        packet: if receiver.programs.len() > 1 { work.saturating_add(costs.switch) } else { work },
         reserved: reserved.map(|reserved| (reserved.budget, reserved.period)),
         rest,
     })

@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use laxity_engine::{Seed, Stream};
-use laxity_model::reception::Interface;
 use laxity_model::source::{Source, Start};
 use laxity_units::Span;
 
@@ -31,10 +30,10 @@ pub enum Chance<'a> {
     Impairments(&'a Network, Option<(usize, usize)>),
     /// Which interrupts a fault takes.
     Fault(usize),
-    /// The time that a receiving host takes for a piece of work.
-    ReceptionCosts,
-    /// How far apart an interface's clock ticks.
-    Clock(usize),
+    /// The time that the receiving host of a node takes for a piece of work.
+    ReceptionCosts(usize),
+    /// How far apart the clock of an interface of a node ticks.
+    Clock(usize, usize),
     /// When the calls of a channel are asked for, and how long they are held.
     Requests(usize),
     /// The jitter of retransmissions of a node in its life of that number.
@@ -57,10 +56,12 @@ impl Experiment {
                 network.named(&over)
             }
             Chance::Fault(n) => format!("fault {n}"),
-            Chance::ReceptionCosts => "reception costs".into(),
+            Chance::ReceptionCosts(node) => format!("reception costs{}", self.suffix(node)),
             Chance::Requests(n) => format!("requests for {}", channel(n)),
             Chance::Jitter(node, life) => format!("jitter of {} in life {life}", self.name(node)),
-            Chance::Clock(interface) => format!("reception clock {interface}"),
+            Chance::Clock(node, interface) => {
+                format!("reception clock {interface}{}", self.suffix(node))
+            }
         };
         Seed::new(self.seed).stream(&name)
     }
@@ -85,15 +86,6 @@ impl Experiment {
             recorded.from = Start::After(further.saturating_add(Span::from_ps(place)));
         }
         spec.source_from(at, self.chance(Chance::Stream(channel, stream)))
-    }
-
-    /// The interfaces of a host that receives as they are when it begins, each with the chance of
-    /// its own clock.
-    pub fn interfaces_at_rest(&self) -> Vec<Interface> {
-        let interfaces = self.interfaces.iter().enumerate();
-        interfaces
-            .map(|(i, spec)| Interface::new(spec.config.clone(), self.chance(Chance::Clock(i))))
-            .collect()
     }
 }
 

@@ -63,12 +63,13 @@ pub struct ChannelSpec {
     pub cores: ChannelCores,
     /// The traffic of its sender's port that it carries in an emulation, in place of its source.
     pub carries: Option<Carries>,
-    /// The interface at which it arrives, where its source is the arrival process; `None` for a
-    /// channel that this host sends.
+    /// The interface at which it arrives, of those of the receiver at its last node; `None` for a
+    /// channel that ends at none.
     pub interface: Option<usize>,
     /// The importance of its messages in turn, where an interface discards by it; empty for 0.
     pub importance: Vec<u8>,
-    /// The program that takes its messages; 0 for a channel that this host sends.
+    /// The program that takes its messages, of those of that receiver; 0 for a channel that ends at
+    /// no interface.
     pub program: usize,
     /// The number of independent sources; 1 unless it is a virtual interface.
     pub streams: u32,
@@ -129,6 +130,20 @@ impl Experiment {
 }
 
 impl ChannelSpec {
+    /// Whether its host may send messages beyond its contract as best effort.
+    pub fn sends_excess(&self) -> bool {
+        self.class == Class::RealTime && self.message_overflow == MessageOverflow::BestEffort
+    }
+
+    /// The importance of its message of that number.
+    #[inline]
+    pub fn importance_of(&self, message: u64) -> u8 {
+        match &self.importance[..] {
+            [] => 0,
+            turns => turns[(message % turns.len() as u64) as usize],
+        }
+    }
+
     /// The stations that send what it carries: all of its route but one that receives.
     pub fn senders(&self) -> &[usize] {
         &self.route[..self.route.len() - usize::from(self.received)]

@@ -12,19 +12,28 @@ use laxity_units::Span;
 use super::answer::{Hop, Promise, Promises};
 use super::station::GoesBy;
 use super::table::{Reservation, Reserved, Tables, longest_way};
-use super::{asks, backlog, chances, computing, fifo, via};
+use super::{arriving, asks, backlog, chances, computing, fifo, via};
 use crate::coverage::{Uncovered, coverage, notices, receiving, spaced};
-use crate::experiment::{ChannelSpec, Experiment, HostSpec, LocalDeadline};
+use crate::experiment::{ChannelSpec, Experiment, HostSpec, LocalDeadline, ReceiverSpec};
 
 /// Admits the channels of `experiment` in order, by `formula`; or why none of them can be promised
 /// anything.
 pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, Uncovered> {
-    if !experiment.interfaces.is_empty() {
-        return Ok(Promises { formula, channels: where_they_come_in(experiment)?, computing: Vec::new() });
+    if let Some(receiver) = experiment.lone_receiver() {
+        let channels = where_they_come_in(experiment, receiver)?;
+        return Ok(Promises { formula, channels, computing: Vec::new() });
     }
     if experiment.via.is_some() {
         return Ok(Promises { formula, channels: via::connections(experiment)?, computing: Vec::new() });
     }
+    if experiment.ends_at_interfaces() {
+        return arriving::promises(experiment, formula);
+    }
+    along_paths(experiment, formula)
+}
+
+/// The same for the paths of channels, as far as the interfaces at which they end.
+pub(super) fn along_paths(experiment: &Experiment, formula: Formula) -> Result<Promises, Uncovered> {
     spaced(experiment)?;
     let coverage = coverage(experiment)?;
     if chances::accepted(experiment) {
@@ -117,13 +126,14 @@ impl<'a> All<'a> {
             way: self.way(&experiment.channels[i], *hop),
             backlog: 0,
             frames: self.tables.inside(node).and_then(|inside| inside.all).filter(|_| *role != Role::Send),
+            room: None,
         }
     }
 }
 
 /// The promises to the channels of a receiving host, in their order.
-fn where_they_come_in(experiment: &Experiment) -> Result<Vec<Promise>, Uncovered> {
-    let host = receiving(experiment)?;
+fn where_they_come_in(experiment: &Experiment, receiver: &ReceiverSpec) -> Result<Vec<Promise>, Uncovered> {
+    let host = receiving(experiment, receiver)?;
     let asked = |i| Some((i, request_where_it_comes_in(experiment, i)?));
     let (of, requests): (Vec<usize>, Vec<bound::ReceptionRequest>) =
         (0..experiment.channels.len()).filter_map(asked).unzip();
@@ -149,6 +159,7 @@ pub(super) fn request_where_it_comes_in(
         interface: channel.interface?,
         program: channel.program,
         spec: channel.spec,
+        jitter: Span::ZERO,
         deadline,
     })
 }

@@ -34,9 +34,9 @@ pub enum Promise {
     Unbounded(Uncovered, Vec<Hop>),
     /// Not admitted.
     Refused(Refused),
-    /// Admitted where it arrives.
+    /// Admitted where it arrives, without a network.
     Received(bound::ReceptionBound),
-    /// Not admitted where it arrives: the channel that lacks a resource, and the resource.
+    /// Not admitted where it arrives at an interface: the channel that lacks a resource, and the resource.
     Unreceived(bound::ReceptionRefusal),
     /// A virtual interface that both ends and the link can keep.
     Connected(Connection),
@@ -78,6 +78,8 @@ pub struct Hop {
     /// The maximum number of frames of all channels in the adapter at a time, if that has stages
     /// and the channel arrives there.
     pub frames: Option<u64>,
+    /// Slots and buffers that the channels of its interface need, if it ends at one.
+    pub room: Option<bound::ReceptionRoom>,
 }
 
 /// Which host refused a channel, and why.

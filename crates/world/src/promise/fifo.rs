@@ -486,6 +486,7 @@ impl Part<'_> {
             way: self.all.way(channel, hop),
             backlog,
             frames: None,
+            room: None,
         }
     }
 }

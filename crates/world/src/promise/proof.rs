@@ -11,8 +11,8 @@ use crate::experiment::{Experiment, MediumSpec};
 /// Stations are the nodes, then the ports of switches. The names are of modules of the crate that
 /// contains the proofs, such as `o1` and `station::window`; `curves` is a crate.
 pub fn proofs(experiment: &Experiment, station: usize) -> Result<Vec<&'static str>, Uncovered> {
-    if !experiment.interfaces.is_empty() {
-        return receiving(experiment).map(|_| vec!["reception::bound"]);
+    if let Some((_, receiver)) = experiment.receiver_at(station) {
+        return receiving(experiment, receiver).map(|_| vec!["reception::bound"]);
     }
     if experiment.via.is_some() {
         return super::promises(experiment, Default::default()).map(|_| vec!["holistic"]);

@@ -18,7 +18,7 @@ use super::room::{self, NO_END};
 use super::table::{Reserved, Tables};
 use super::via::Before;
 use crate::coverage::{Uncovered, coverage, delivers_at_once, passes, receiving};
-use crate::experiment::{ChannelSpec, Experiment, SourceSpec};
+use crate::experiment::{ChannelSpec, Experiment, ReceiverSpec, SourceSpec};
 use crate::traffic::conformance::conforms;
 
 /// How far a refused channel is from admission.
@@ -133,7 +133,7 @@ impl<'a> Advice<'a> {
         let (experiment, formula) = (self.experiment, self.formula);
         let turns = &self.turns;
         let beside = |tables| Beside { experiment, formula, index, tables, turns };
-        let by_tables = experiment.via.is_none() && experiment.interfaces.is_empty();
+        let by_tables = experiment.via.is_none() && experiment.receivers.is_empty();
         if !by_tables || passes(experiment, &experiment.channels[index]) {
             return ask(beside(None));
         }
@@ -188,11 +188,11 @@ impl Beside<'_> {
     /// `station` is the one that refuses, if any does.
     fn shortfall(&mut self, station: Option<usize>) -> Option<Shortfall> {
         let Self { experiment, formula, index, tables, turns } = self;
-        if passes(experiment, &experiment.channels[*index]) {
-            return of_queues(experiment, *formula, *index);
+        if let Some(receiver) = experiment.lone_receiver() {
+            return where_it_comes_in(experiment, receiver, *index);
         }
-        if !experiment.interfaces.is_empty() {
-            return where_it_comes_in(experiment, *index);
+        if experiment.ends_at_interfaces() || passes(experiment, &experiment.channels[*index]) {
+            return of_all_others(experiment, *formula, *index);
         }
         if experiment.via.is_some() {
             return of_a_virtual_interface(experiment, *index);
@@ -262,7 +262,7 @@ impl Beside<'_> {
             }
             channel
         };
-        let others = experiment.via.is_some() || !experiment.interfaces.is_empty();
+        let others = experiment.via.is_some() || !experiment.receivers.is_empty();
         if tables.is_none() && !others && !passes(experiment, channel) {
             return None;
         }
@@ -378,7 +378,7 @@ fn of_a_virtual_interface(experiment: &Experiment, index: usize) -> Option<Short
 /// last transmission.
 pub fn undelivered(experiment: &Experiment, formula: Formula) -> Vec<Option<Uncovered>> {
     let none = || vec![None; experiment.channels.len()];
-    if experiment.via.is_some() || !experiment.interfaces.is_empty() {
+    if experiment.via.is_some() || experiment.only_receives() {
         return none();
     }
     let Ok(coverage) = coverage(experiment) else { return none() };
@@ -391,9 +391,9 @@ pub fn undelivered(experiment: &Experiment, formula: Formula) -> Vec<Option<Unco
     experiment.channels.iter().map(why).collect()
 }
 
-/// The least deadline with which a channel through FIFO queues is admitted beside the others: its bound
-/// without one, unless the host divides deadlines.
-fn of_queues(experiment: &Experiment, formula: Formula, index: usize) -> Option<Shortfall> {
+/// The least deadline with which a channel through FIFO queues, or beside receivers, is admitted beside
+/// the others: its bound without one, unless the host divides deadlines.
+fn of_all_others(experiment: &Experiment, formula: Formula, index: usize) -> Option<Shortfall> {
     let with = |deadline| {
         let mut changed = experiment.clone();
         changed.channels[index].deadline = Some(deadline);
@@ -408,8 +408,8 @@ fn of_queues(experiment: &Experiment, formula: Formula, index: usize) -> Option<
 }
 
 /// The same for an incoming channel: its promise beside all others without a deadline.
-fn where_it_comes_in(experiment: &Experiment, index: usize) -> Option<Shortfall> {
-    let host = receiving(experiment).ok()?;
+fn where_it_comes_in(experiment: &Experiment, receiver: &ReceiverSpec, index: usize) -> Option<Shortfall> {
+    let host = receiving(experiment, receiver).ok()?;
     let others = (0..experiment.channels.len()).filter(|i| *i != index);
     let mut requests: Vec<_> = others.filter_map(|i| request_where_it_comes_in(experiment, i)).collect();
     requests.push(request_where_it_comes_in(experiment, index)?);

@@ -10,7 +10,7 @@ use laxity_qos::discipline::Class;
 
 use super::admit::fits;
 use super::answer::{Promise, Room};
-use crate::experiment::Experiment;
+use crate::experiment::{ChannelSpec, Experiment, InterfaceSpec};
 
 /// A number of buffers that a file sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,13 +44,16 @@ impl Of {
     /// The value in `experiment` for channel `i`; `None` if it is not set.
     fn of(self, experiment: &Experiment, i: usize) -> Option<u64> {
         let channel = &experiment.channels[i];
-        let here = channel.interface;
-        let config = here.map(|interface| &experiment.interfaces[interface].config);
+        let config = experiment.interface_of(channel).map(|interface| &interface.config);
         // Where best effort arrives too, only buffers that it may not use count.
-        let rest = experiment.channels.iter().any(|c| c.interface == here && c.class == Class::BestEffort);
+        let here = |other: &ChannelSpec| other.interface == channel.interface;
+        let rest = experiment
+            .receiver_of(channel)
+            .is_some_and(|(_, receiver)| experiment.arrives(receiver, Class::BestEffort, here));
+        let sent = !experiment.only_receives();
         match self {
-            Of::Messages if here.is_none() => Some(channel.message_slots.into()),
-            Of::Packets if here.is_none() => Some(channel.packet_slots),
+            Of::Messages if sent => Some(channel.message_slots.into()),
+            Of::Packets if sent => Some(channel.packet_slots),
             Of::Program => channel.reader.map(|reader| reader.slots.into()),
             Of::Interface => config.map(|config| config.slots.into()),
             Of::Buffers if !rest => config?.buffers.map(u64::from),
@@ -64,20 +67,23 @@ impl Of {
     fn set(self, experiment: &mut Experiment, i: usize, room: u64) {
         let small = u32::try_from(room).unwrap_or(u32::MAX);
         let channel = &mut experiment.channels[i];
-        let config = channel.interface.map(|interface| &mut experiment.interfaces[interface].config);
-        match (self, config) {
-            (Of::Messages, _) => channel.message_slots = small,
-            (Of::Packets, _) => channel.packet_slots = room,
-            (Of::Program, _) => channel.reader.iter_mut().for_each(|reader| reader.slots = small),
-            (Of::Interface, Some(config)) => config.slots = small,
-            (Of::Buffers, Some(config)) => config.buffers = Some(small),
-            (Of::BuffersOfRealTime, Some(config)) => {
+        match self {
+            Of::Messages => return channel.message_slots = small,
+            Of::Packets => return channel.packet_slots = room,
+            Of::Program => return channel.reader.iter_mut().for_each(|reader| reader.slots = small),
+            Of::Interface | Of::Buffers | Of::BuffersOfRealTime => {}
+        }
+        let Some(InterfaceSpec { config, .. }) = experiment.interface_of_mut(i) else { return };
+        match self {
+            Of::Messages | Of::Packets | Of::Program => {}
+            Of::Interface => config.slots = small,
+            Of::Buffers => config.buffers = Some(small),
+            Of::BuffersOfRealTime => {
                 // As many for all as before.
                 let open = config.buffers.unwrap_or(0).saturating_sub(config.buffers_real_time);
                 config.buffers_real_time = small;
                 config.buffers = Some(small.saturating_add(open));
             }
-            (_, None) => {}
         }
     }
 }

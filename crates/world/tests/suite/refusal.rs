@@ -134,8 +134,7 @@ fn fits_and_no_less(text: &str) -> (Experiment, promise::Fit) {
     let all = |e: &mut Experiment, i: usize, less: Option<&str>| {
         for room in &fit.room {
             let least = room.least - u64::from(less == Some(room.key));
-            let config = e.channels[i].interface.map(|interface| &mut e.interfaces[interface].config);
-            match (room.key, config) {
+            match (room.key, e.interface_of_mut(i).map(|interface| &mut interface.config)) {
                 ("message_slots", _) => e.channels[i].message_slots = least as u32,
                 ("packet_slots", _) => e.channels[i].packet_slots = least,
                 ("reader.slots", _) => e.channels[i].reader.as_mut().unwrap().slots = least as u32,

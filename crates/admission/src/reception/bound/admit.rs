@@ -18,6 +18,9 @@ pub struct ReceptionRequest {
     pub program: usize,
     /// Its contract, a packet being a message.
     pub spec: TrafficSpec,
+    /// How much closer than by its contract packets may arrive, as a time: `J_c` where it enters.
+    /// Zero for a source at the interface.
+    pub jitter: Span,
     /// From arrival to delivery.
     pub deadline: Span,
 }
@@ -29,6 +32,21 @@ pub struct ReceptionBound {
     pub bound: Span,
     /// Its terms.
     pub terms: Vec<Term>,
+    /// Those of `terms` that end with the protocol; the rest is the program's.
+    pub received: usize,
+    /// Packets of the channel at the host at a time, at most.
+    pub packets: u64,
+    /// Slots and buffers for real time that the channels of its interface need.
+    pub room: ReceptionRoom,
+}
+
+/// Slots and buffers for real time that an interface needs so that no packet is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReceptionRoom {
+    /// Slots of the adapter.
+    pub slots: u64,
+    /// Receive buffers; `None` where packets are delivered without a program.
+    pub buffers: Option<u64>,
 }
 
 /// The missing resource.
@@ -211,6 +229,12 @@ impl Reservations<'_> {
             Term { name: "further turns, for real time before it", cost: received[1] },
             Term { name: "from then to the end of the protocol", cost: received[2] },
         ];
+        let here: Vec<Arrivals> = asked
+            .iter()
+            .filter(|other| other.interface == request.interface)
+            .map(|other| held_up(other, Span::ZERO))
+            .collect();
+        let mut needs = ReceptionRoom { slots: room(&here, total(received)), buffers: None };
         if let Some(has) = self.host.interfaces[request.interface].buffers {
             let worked = self.work(request.program, asked)?;
             terms.extend([
@@ -218,21 +242,24 @@ impl Reservations<'_> {
                 Term { name: "further periods, for real time before it", cost: worked[1] },
                 Term { name: "from then to delivery", cost: worked[2] },
             ]);
-            let (mut here, mut longest) = (Vec::new(), Span::ZERO);
+            let mut longest = Span::ZERO;
             for other in asked.iter().filter(|other| other.interface == request.interface) {
-                here.push(held_up(other, Span::ZERO));
                 longest = longest.max(total(self.work(other.program, asked)?));
             }
             let needed = room(&here, total(received).saturating_add(longest));
             if needed > u64::from(has) {
                 return Err(Missing::Buffers { needed, has });
             }
+            needs.buffers = Some(needed);
         }
         let bound = terms.iter().fold(Span::ZERO, |all, term| all.saturating_add(term.cost));
-        terms.retain(|term| !term.cost.is_zero());
+        let said = |term: &Term| !term.cost.is_zero();
+        let received = terms.iter().take(received.len()).filter(|term| said(term)).count();
+        terms.retain(said);
+        let packets = room(&[held_up(request, Span::ZERO)], bound);
         match bound > request.deadline {
             true => Err(Missing::Time(bound)),
-            false => Ok(ReceptionBound { bound, terms }),
+            false => Ok(ReceptionBound { bound, terms, received, packets, room: needs }),
         }
     }
 
@@ -256,7 +283,9 @@ fn least_parts(
     numbers.iter().rev().filter_map(of).min_by_key(|parts| total(*parts))
 }
 
-fn held_up(request: &ReceptionRequest, jitter: Span) -> Arrivals {
+/// The packets of a channel that were held up by `span` since they entered the host.
+fn held_up(request: &ReceptionRequest, span: Span) -> Arrivals {
+    let jitter = request.jitter.saturating_add(span);
     Arrivals { burst: request.spec.burst, interval: request.spec.min_interval, jitter }
 }
 

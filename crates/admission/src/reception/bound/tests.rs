@@ -35,7 +35,7 @@ fn worker() -> Worker {
 fn request(burst: u32, interval: u64) -> ReceptionRequest {
     let size = Bytes::new(64);
     let spec = TrafficSpec { max_message: size, min_message: size, burst, min_interval: us(interval) };
-    ReceptionRequest { interface: 0, program: 0, spec, deadline: us(1_000_000) }
+    ReceptionRequest { interface: 0, program: 0, spec, jitter: Span::ZERO, deadline: us(1_000_000) }
 }
 
 fn one(service: Service, worker: Worker) -> ReceptionHost {

@@ -19,6 +19,7 @@ use laxity_world::receiving::ReceivingHost;
 use super::program::{Done, Shared};
 use super::site::Site;
 use crate::receiver::end::Account;
+use crate::receiver::receiver_of;
 
 /// Delay before an interrupt without taken packets is retried.
 const RETRY: Span = Span::from_us(100);
@@ -73,9 +74,10 @@ impl Handing {
         shared: Arc<Shared>,
         heard: Consumer<Done>,
     ) -> Self {
+        let interfaces = experiment.interfaces_at_rest(receiver_of(experiment));
         Self {
-            open: experiment.interfaces.iter().map(|_| None).collect(),
-            interfaces: experiment.interfaces_at_rest(),
+            open: interfaces.iter().map(|_| None).collect(),
+            interfaces,
             retry: Time::ZERO,
             site,
             shared,

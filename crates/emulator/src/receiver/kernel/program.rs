@@ -80,7 +80,7 @@ impl<'a> Program<'a> {
             socket,
             done,
             cost: experiment.host(0).reception.program,
-            random: experiment.chance(Chance::ReceptionCosts).into(),
+            random: experiment.chance(Chance::ReceptionCosts(0)).into(),
             beside: Beside::calibrate(&epoch),
             datagram: vec![0; sizes.max().unwrap_or(0).max(64) as usize],
             core,

@@ -15,6 +15,7 @@ use laxity_machine::{Mac, RefusedBySystem};
 use laxity_world::experiment::Experiment;
 
 use super::frames::{Ends, Frames, PORT};
+use crate::receiver::receiver_of;
 
 /// Timeout for the datagram that is sent to measure the memory of a datagram.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -42,7 +43,7 @@ impl Site {
         let namespace = RunOwner::claim()?.namespace(&format!("lx-{}-{number}", process::id()))?;
         let sizes = experiment.channels.iter().map(|channel| channel.spec.max_message.get());
         let longest = sizes.max().unwrap_or(0) as usize;
-        let taps = (0..experiment.interfaces.len()).map(|i| {
+        let taps = (0..receiver_of(experiment).interfaces.len()).map(|i| {
             let ends = ends(i as u8);
             let name = format!("lx{i}");
             let setup = TapSetup {
@@ -66,7 +67,8 @@ impl Site {
         })?;
         let socket = opened.map_err(|why| RefusedBySystem::because("open a socket for the program", why))?;
         let mut site = Self { taps, socket, _namespace: namespace };
-        let buffers = experiment.interfaces.iter().filter_map(|interface| interface.config.buffers);
+        let buffers =
+            receiver_of(experiment).interfaces.iter().filter_map(|interface| interface.config.buffers);
         let buffers = buffers.fold(0, u32::saturating_add);
         site.give_room(buffers, longest)
             .map_err(|why| RefusedBySystem::because("give the program's socket room", why))?;

@@ -2,6 +2,7 @@
 
 use laxity_world::experiment::ChannelCores;
 
+use super::super::receiver::{Ends, Reception};
 use super::super::way::Route;
 use super::super::*;
 use crate::raw::CoreNumber;
@@ -21,7 +22,7 @@ pub(super) fn cores_of(
     let mut cores = [None; 3];
     for ((core, said), stations) in cores.iter_mut().zip(said).zip(of_route) {
         let Some((number, at)) = core::core_number(cx, said)? else { continue };
-        if around.cluster || around.interfaces.is_some() {
+        if around.cluster || around.reception.is_alone() {
             return Err(cx.fault(&at, "no host here has cores to choose from", "remove this"));
         }
         let hosts = routes.iter().flat_map(stations).filter_map(|station| around.cores.get(*station));
@@ -37,18 +38,47 @@ pub(super) fn cores_of(
     Ok(ChannelCores { handler, application, reader })
 }
 
-/// The interface at which a channel arrives, where there are any.
+/// What a channel may end at: `None` for no interface.
+pub(super) fn ends_of<'a>(
+    cx: &mut Context<'_>,
+    routes: &Result<Vec<Route>, Reported>,
+    (owner, what): (&Range<usize>, &str),
+    around: &'a Surroundings,
+) -> Result<Option<&'a Ends>, Reported> {
+    let all = match &around.reception {
+        Reception::None => return Ok(None),
+        Reception::Alone(ends) => return Ok(Some(ends)),
+        Reception::Nodes(Err(reported)) => return Err(*reported),
+        Reception::Nodes(Ok(all)) => all,
+    };
+    let routes = routes.as_ref().map_err(|reported| *reported)?;
+    let end = |route: &Route| all.iter().find(|ends| route.stations.last() == Some(&ends.node));
+    let first = routes.first().and_then(end);
+    let names = |ends: &Ends| (ends.interfaces.clone(), ends.programs.clone());
+    match routes.iter().all(|route| end(route).map(names) == first.map(names)) {
+        true => Ok(first),
+        false => {
+            let help = "write a channel for each kind of receiving node";
+            Err(cx.fault(owner, format!("copies of {what} end at nodes with different interfaces"), help))
+        }
+    }
+}
+
+/// The interface at which a channel arrives, of those that it may end at.
 pub(super) fn interface_of(
     cx: &mut Context<'_>,
     name: Option<Written<Name>>,
     owner: &Range<usize>,
     what: &str,
-    around: &Surroundings,
+    ends: &Result<Option<&Ends>, Reported>,
 ) -> Result<Option<usize>, Reported> {
-    let Some(interfaces) = &around.interfaces else {
+    let Some(Ends { named, interfaces, .. }) = ends.as_ref().map_err(|reported| *reported)? else {
         let help = "remove this, or add `[[interface]]`";
         return cx.foreign(name.as_ref(), "the host receives at no interface", help).map(|()| None);
     };
+    if name.is_none() && *named && interfaces.len() == 1 {
+        return Ok(Some(0));
+    }
     let name = cx.required(name, "interface", owner, what)?;
     match interfaces.iter().position(|interface| *interface == name.get_ref().0) {
         Some(index) => Ok(Some(index)),
@@ -63,9 +93,10 @@ pub(super) fn interface_of(
 pub(super) fn program_of(
     cx: &mut Context<'_>,
     name: Option<Written<Name>>,
-    around: &Surroundings,
+    ends: &Result<Option<&Ends>, Reported>,
 ) -> Result<usize, Reported> {
-    let Some(programs) = &around.programs else {
+    let ends = ends.as_ref().map_err(|reported| *reported)?;
+    let Some(programs) = ends.and_then(|ends| ends.programs.as_ref()) else {
         let help = "remove this, or add `[[program]]`";
         return cx.foreign(name.as_ref(), "the scenario has no `[[program]]`", help).map(|()| 0);
     };
@@ -74,4 +105,19 @@ pub(super) fn program_of(
         let help = format!("programs are {}", list(programs));
         cx.fault(&name.span(), format!("there is no program `{}`", name.get_ref().0), help)
     })
+}
+
+/// Refuses a reader of a channel that `ends` at an interface, where programs take packets.
+pub(super) fn no_reader<T>(
+    cx: &mut Context<'_>,
+    reader: Option<&Part<T>>,
+    ends: bool,
+) -> Result<(), Reported> {
+    match reader.filter(|_| ends) {
+        Some(reader) => {
+            let help = "remove this, and name one by `program`";
+            Err(cx.fault(&reader.span, "a `[[program]]` takes what is received at an interface", help))
+        }
+        None => Ok(()),
+    }
 }

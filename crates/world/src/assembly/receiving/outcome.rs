@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use laxity_model::reception::ReceptionUses;
+use laxity_model::reception::{InterfaceReport, ReceptionUses};
 use laxity_qos::discipline::Class;
 use laxity_units::{Span, Time};
 
@@ -16,6 +16,72 @@ use crate::results::{Channel, ResourceResults, Run};
 /// Reads one of the uses of the CPU.
 type Use = fn(&ReceptionUses) -> Span;
 
+/// The CPU of a receiving host with that `suffix`, by its uses at the edges of a window of so many
+/// seconds, and whether it polls whenever it is idle; notes what it leaves.
+pub(in crate::assembly) fn cpu(
+    suffix: &str,
+    [opened, closed]: [&ReceptionUses; 2],
+    (window, spins): (f64, bool),
+    figures: &mut BTreeMap<String, f64>,
+) -> ResourceResults {
+    let share = |of: Use| match window > 0.0 {
+        true => of(closed).saturating_sub(of(opened)).as_secs_f64() / window,
+        false => 0.0,
+    };
+    let uses: [(&str, Use); 6] = [
+        ("interrupt", |uses| uses.signals),
+        ("switch", |uses| uses.switches),
+        ("announcement", |uses| uses.announcements),
+        ("protocol", |uses| uses.protocol),
+        ("wasted", |uses| uses.wasted),
+        ("program", |uses| uses.program),
+    ];
+    let reception = share(ReceptionUses::reception);
+    let total = reception + share(|uses| uses.program);
+    let utilisation = if spins { 1.0 } else { total };
+    figures.insert(format!("cpu_left_share{suffix}"), if spins { 0.0 } else { 1.0 - reception });
+    figures.insert(format!("cpu_idle_share{suffix}"), 1.0 - utilisation);
+    ResourceResults {
+        name: format!("cpu{suffix}"),
+        utilisation,
+        uses: uses.map(|(name, of)| (name.to_string(), share(of))).into(),
+        ..ResourceResults::default()
+    }
+}
+
+/// Notes what an interface with that `suffix` did in a window.
+pub(in crate::assembly) fn interface(
+    suffix: &str,
+    [from, to]: [&InterfaceReport; 2],
+    window: f64,
+    figures: &mut BTreeMap<String, f64>,
+) {
+    let per_second = |count: u64| if window > 0.0 { count as f64 / window } else { 0.0 };
+    let mut note = |name: &str, value: f64| figures.insert(format!("{name}{suffix}"), value);
+    note("interrupts_per_second", per_second(to.interrupts - from.interrupts));
+    note("ticks_per_second", per_second(to.ticks - from.ticks));
+    note("missed_ticks", (to.missed_ticks - from.missed_ticks) as f64);
+    note("batches_per_second", per_second(to.batches - from.batches));
+    note("longest_ring", f64::from(to.longest_queue));
+}
+
+/// Notes which share of the packets of each importance programs took in a window.
+pub(in crate::assembly) fn taken(
+    suffix: &str,
+    [opened, closed]: [&Tags; 2],
+    figures: &mut BTreeMap<String, f64>,
+) {
+    let counted = |of: fn(&Tags) -> &[u64; 8], n: usize| of(closed)[n] - of(opened)[n];
+    for importance in 0..8 {
+        let arrived = counted(|tags| &tags.arrived, importance);
+        if arrived > 0 {
+            let taken = counted(|tags| &tags.taken, importance) as f64;
+            let name = format!("taken_share_importance_{importance}{suffix}");
+            figures.insert(name, taken / arrived as f64);
+        }
+    }
+}
+
 impl<H: ReceivingHost> Receiving<'_, H> {
     /// Closes the run that ended at `end`, and returns the host.
     pub fn into_run(mut self, end: Time) -> (Run, H) {
@@ -24,27 +90,9 @@ impl<H: ReceivingHost> Receiving<'_, H> {
         let closed = self.window.closed.take().unwrap_or_else(snapshot);
         let ended = snapshot();
         let window = closed.at.saturating_since(opened.at).as_secs_f64();
-        let share = |of: Use| match window > 0.0 {
-            true => of(&closed.uses).saturating_sub(of(&opened.uses)).as_secs_f64() / window,
-            false => 0.0,
-        };
-        let uses: [(&str, Use); 6] = [
-            ("interrupt", |uses| uses.signals),
-            ("switch", |uses| uses.switches),
-            ("announcement", |uses| uses.announcements),
-            ("protocol", |uses| uses.protocol),
-            ("wasted", |uses| uses.wasted),
-            ("program", |uses| uses.program),
-        ];
-        let reception = share(ReceptionUses::reception);
-        let total = reception + share(|uses| uses.program);
-        let utilisation = if self.receiver.spins() { 1.0 } else { total };
-        let cpu = ResourceResults {
-            name: "cpu".into(),
-            utilisation,
-            uses: uses.map(|(name, of)| (name.to_string(), share(of))).into(),
-            ..ResourceResults::default()
-        };
+        let mut figures = BTreeMap::new();
+        let edges = [&opened.uses, &closed.uses];
+        let cpu = cpu("", edges, (window, self.receiver.spins()), &mut figures);
         let mut advice = advice(self.experiment);
         let channels: Vec<Channel> = (0..self.meters.len())
             .map(|i| {
@@ -52,10 +100,6 @@ impl<H: ReceivingHost> Receiving<'_, H> {
                 self.channel(i, tallies, window, end, &mut advice)
             })
             .collect();
-        let mut figures = BTreeMap::new();
-        let left = if self.receiver.spins() { 0.0 } else { 1.0 - reception };
-        figures.insert("cpu_left_share".into(), left);
-        figures.insert("cpu_idle_share".into(), 1.0 - utilisation);
         if let (Some(from), Some(to)) = (opened.beside, closed.beside)
             && window > 0.0
         {
@@ -64,22 +108,10 @@ impl<H: ReceivingHost> Receiving<'_, H> {
         let per_second = |count: u64| if window > 0.0 { count as f64 / window } else { 0.0 };
         for (i, (from, to)) in opened.interfaces.iter().zip(&closed.interfaces).enumerate() {
             let suffix = if i == 0 { String::new() } else { format!("@{i}") };
-            let mut note = |name: &str, value: f64| figures.insert(format!("{name}{suffix}"), value);
-            note("interrupts_per_second", per_second(to.interrupts - from.interrupts));
-            note("ticks_per_second", per_second(to.ticks - from.ticks));
-            note("missed_ticks", (to.missed_ticks - from.missed_ticks) as f64);
-            note("batches_per_second", per_second(to.batches - from.batches));
-            note("longest_ring", f64::from(to.longest_queue));
+            interface(&suffix, [from, to], window, &mut figures);
         }
         if self.experiment.channels.iter().any(|channel| !channel.importance.is_empty()) {
-            let counted = |of: fn(&Tags) -> &[u64; 8], n: usize| of(&closed.tags)[n] - of(&opened.tags)[n];
-            for importance in 0..8 {
-                let arrived = counted(|tags| &tags.arrived, importance);
-                if arrived > 0 {
-                    let taken = counted(|tags| &tags.taken, importance) as f64;
-                    figures.insert(format!("taken_share_importance_{importance}"), taken / arrived as f64);
-                }
-            }
+            taken("", [&opened.tags, &closed.tags], &mut figures);
         }
         let arrivals = per_second(channels.iter().map(|channel| channel.messages).sum());
         let received = per_second(channels.iter().map(|channel| channel.completed).sum());
