@@ -90,11 +90,12 @@ pub fn scenario(seed: u64, number: u64) -> DrawnScenario {
     if number % (2 * RECEIVING) == SIGNALLING {
         return DrawnScenario { file: signalling::scenario(dice, title).table, careless: false };
     }
-    let channels = channel::channels(dice, &theme);
+    let plan = reception::Plan::at_ends(dice.ends(), &theme);
+    let channels = channel::channels(dice, &theme, plan.as_ref());
     let length = length(dice, &theme, &channels);
     let host = host::host(dice, &theme);
     let adapter = adapter::adapter(dice, &theme);
-    let fills = !theme.off && dice.chance(0.01);
+    let fills = !theme.off && dice.chance(0.01) && !theme.ends;
     let admission = admission(dice, &theme, channels.guaranteed.as_deref().filter(|_| fills));
     let run = run(dice, &theme, length, &channels);
     let (node, networks) = nodes::nodes(dice, &theme);
@@ -112,8 +113,8 @@ pub fn scenario(seed: u64, number: u64) -> DrawnScenario {
         network: network,
         admission: admission,
         run: run,
-        interface: unsaid(),
-        program: unsaid(),
+        interface: plan.as_ref().map_or_else(unsaid, |plan| parts(plan.interfaces(dice.ends()))),
+        program: plan.as_ref().map_or_else(unsaid, |plan| parts(plan.programs(dice.ends()))),
         command: unsaid(),
         via: unsaid(),
         signalling: unsaid(),
@@ -122,7 +123,11 @@ pub fn scenario(seed: u64, number: u64) -> DrawnScenario {
         // Real time and real software have tests of their own; no drawn scenario waits for a clock.
         emulation: unsaid(),
         port: unsaid(),
-        fault: parts(network::faults(dice, &theme, length)),
+        fault: match network::faults(dice, &theme, length) {
+            // One may be at the node that receives.
+            _ if theme.ends && !theme.careless => unsaid(),
+            faults => parts(faults),
+        },
         // These say what is done with several runs, or with the results of one.
         sweep: unsaid(),
         claim: unsaid(),
@@ -139,7 +144,7 @@ pub fn files() -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 /// A few of the longest intervals, as long as that is not too many packets.
-fn length(dice: &mut Dice, theme: &Theme, channels: &Channels) -> Span {
+fn length(dice: &mut Dice, theme: &Theme, channels: &Channels<'_>) -> Span {
     let longest = channels.intervals.iter().copied().max().unwrap_or(Span::from_ms(10));
     let shortest = channels.intervals.iter().copied().min().unwrap_or(Span::from_ms(10));
     let flood = if channels.floods { 1.0 / theme.pace().as_secs_f64() } else { 0.0 };
@@ -160,7 +165,7 @@ fn admission(
 ) -> Drawn<Option<crate::written::Part<RawAdmission>>> {
     let formula = match (theme.off, dice.below(20)) {
         (true, _) => word::<FormulaWord>("off"),
-        (false, 0) if !theme.demand || theme.careless => {
+        (false, 0) if !(theme.demand || theme.ends) || theme.careless => {
             word(dice.pick(&["papers", "papers_each", "printed"]))
         }
         (false, 1..4) => word("corrected"),
@@ -199,7 +204,7 @@ fn run(
     dice: &mut Dice,
     theme: &Theme,
     length: Span,
-    channels: &Channels,
+    channels: &Channels<'_>,
 ) -> Drawn<Option<crate::written::Part<RawRun>>> {
     let in_packets = dice.chance(0.08);
     let most = if theme.careless { 2 } else { 5 };

@@ -142,21 +142,24 @@ fn at_nodes(
 ) -> Result<AtNodes, Reported> {
     // By node: its interfaces, and where the first of them names it.
     let mut at: std::collections::BTreeMap<usize, (Vec<InterfaceSpec>, Range<usize>)> = Default::default();
+    let mut said: Vec<Spanned<Name>> = Vec::new();
     for Placed { value, node, whole } in interfaces {
         let Some(name) = node else {
             let help = "add `node` with the name of the node that receives";
             return Err(cx.fault(&whole, format!("interface `{}` is at no node", value.name), help));
         };
+        if said.iter().all(|other| other.get_ref().0 != name.get_ref().0) {
+            said.push(name.clone());
+        }
         for node in nodes_of(cx, topology, &name)? {
             at.entry(node).or_insert_with(|| (Vec::new(), name.span())).0.push(value.clone());
         }
     }
     let mut of: std::collections::BTreeMap<usize, Vec<&program::Draft>> = Default::default();
     for Placed { value, node, whole } in &programs {
-        let nodes = match node {
-            Some(name) => nodes_of(cx, topology, name)?,
-            None if at.len() == 1 => at.keys().copied().collect(),
-            None => {
+        let nodes = match (node, &said[..]) {
+            (Some(name), _) | (None, [name]) => nodes_of(cx, topology, name)?,
+            (None, _) => {
                 let help = "add `node` with the name of one that receives";
                 return Err(cx.fault(whole, format!("program `{}` is at no node", value.name()), help));
             }

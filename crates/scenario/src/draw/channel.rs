@@ -9,6 +9,7 @@ use laxity_world::experiment::{MissesEffect, RefusalEffect};
 use super::dice::Dice;
 use super::names::{HOSTS, HUB};
 use super::nodes::switches_between;
+use super::reception::{Named, Plan};
 use super::sketch::{
     Drafted, Drawn, name, names, part, quantity, share, table, that, this, unsaid, whole, word,
 };
@@ -19,7 +20,9 @@ use crate::raw::{NodeName, RawChannel};
 use crate::written::{List, Written};
 
 /// The channels, and what the run's length has to know of them.
-pub(super) struct Channels {
+pub(super) struct Channels<'a> {
+    /// The node at which most of them end, if that receives at interfaces.
+    plan: Option<&'a Plan>,
     pub(super) drafted: Vec<Drafted<RawChannel>>,
     /// The first of the real-time channels, of which copies can be asked for.
     pub(super) guaranteed: Option<String>,
@@ -33,8 +36,9 @@ pub(super) struct Channels {
     pub(super) sends: bool,
 }
 
-pub(super) fn channels(dice: &mut Dice, theme: &Theme) -> Channels {
+pub(super) fn channels<'a>(dice: &mut Dice, theme: &Theme, plan: Option<&'a Plan>) -> Channels<'a> {
     let mut channels = Channels {
+        plan,
         drafted: Vec::new(),
         guaranteed: None,
         intervals: Vec::new(),
@@ -82,8 +86,9 @@ struct Kind {
 
 impl Kind {
     fn draw(dice: &mut Dice, theme: &Theme, crowd: bool) -> Self {
-        let packets = if crowd { 1 } else { dice.pick(&[1, 1, 2, 4, 12]) };
+        let packets = if crowd || theme.ends { 1 } else { dice.pick(&[1, 1, 2, 4, 12]) };
         let size = dice.message(theme.packet, packets);
+        let size = if theme.ends { size.min(theme.packet) } else { size };
         let count = match crowd {
             true => dice.between(32, 40),
             false => dice.pick(&[1, 1, 1, 1, 2, 3, 8]),
@@ -100,12 +105,13 @@ struct Flood {
 
 impl Flood {
     fn draw(dice: &mut Dice, theme: &Theme) -> Self {
-        let packets = dice.pick(&[1, 2, 4, 15]);
-        Self { packets, size: dice.message(theme.packet, packets) }
+        let packets = if theme.ends { 1 } else { dice.pick(&[1, 2, 4, 15]) };
+        let size = dice.message(theme.packet, packets);
+        Self { packets, size: if theme.ends { size.min(theme.packet) } else { size } }
     }
 }
 
-impl Channels {
+impl Channels<'_> {
     fn real_time(&mut self, dice: &mut Dice, theme: &Theme, kind: &Kind, n: usize, load: f64, all: Span) {
         let own = Span::from_secs_f64(kind.work.as_secs_f64() * kind.count as f64 / load);
         let mut interval = own.unwrap_or(Span::from_secs(1)).clamp(Span::from_us(20), Span::from_secs(2));
@@ -166,7 +172,7 @@ impl Channels {
         // As a rate, rounded down to bits, the interval is no shorter.
         let as_rate = dice.chance(0.1) && interval > Span::from_us(100);
         let by_hand = if theme.scheduling == Scheduling::Anything { 0.15 } else { 0.01 };
-        let (from, to, route) = way(dice, theme);
+        let (from, to, route, (interface, program)) = self.end(dice, theme, n == 0);
         let rate = Rate::from_bits_per_sec(Rate::of(kind.size, interval).bits_per_sec().max(2) - 1);
         self.drafted.push(table!(RawChannel {
             name: name(called),
@@ -190,10 +196,12 @@ impl Channels {
                     if theme.by_hand { whole(dice.levels().pick(&[0, 1, 1, 2, 3, 5, 30])) } else { some }
                 }
             },
-            jitter: dice
+            jitter: dice.requests().maybe(if theme.ends { 0.0 } else { 0.05 }, |dice| quantity(
+                dice.part_of(deadline).max(Span::from_us(1))
+            )),
+            loss: dice
                 .requests()
-                .maybe(0.05, |dice| quantity(dice.part_of(deadline).max(Span::from_us(1)))),
-            loss: dice.requests().maybe(0.03, |dice| share(dice.pick(&[0.0, 0.01, 0.5]))),
+                .maybe(if theme.ends { 0.0 } else { 0.03 }, |dice| share(dice.pick(&[0.0, 0.01, 0.5]))),
             late: match theme.chancy {
                 true => share(dice.requests().pick(&[0.0, 1e-6, 1e-3, 0.1, 1.0])),
                 false => unsaid(),
@@ -217,10 +225,10 @@ impl Channels {
             reader: super::computing::reader(dice.aside(), theme, kind.work),
             // Frames of a port belong to an emulation.
             carries: unsaid(),
-            interface: unsaid(),
+            interface: interface,
             importance: unsaid(),
             process: unsaid(),
-            program: unsaid(),
+            program: program,
             streams: unsaid(),
             playout: unsaid(),
             open: unsaid(),
@@ -230,6 +238,23 @@ impl Channels {
             owner: unsaid(),
             source: part(source),
         }));
+    }
+
+    /// Where a channel goes, and what it ends at; the `first` ends at the node that receives at
+    /// interfaces, if there is one.
+    fn end(&self, dice: &mut Dice, theme: &Theme, first: bool) -> (End, End, Hops, (Named, Named)) {
+        let (Some(plan), Place::Nodes { hosts, .. }) = (self.plan, theme.place) else {
+            let (from, to, route) = way(dice, theme);
+            return (from, to, route, (unsaid(), unsaid()));
+        };
+        let dice = dice.ends();
+        let end = |n: u64| that(name(HOSTS[n as usize]));
+        let from = dice.below(hosts - 1);
+        if !first && hosts > 2 && dice.chance(0.15) {
+            let to = (from + 1) % (hosts - 1);
+            return (end(from), end(to), unsaid(), (unsaid(), unsaid()));
+        }
+        (end(from), end(hosts - 1), unsaid(), plan.end(dice))
     }
 
     /// For each hop the interval, or of the order of what all of them take at once.
@@ -285,7 +310,7 @@ impl Channels {
         self.floods |= floods(&source);
         self.sends |= sends(&source);
         self.rate += packets as f64 / interval.as_secs_f64();
-        let (from, to, route) = way(dice, theme);
+        let (from, to, route, (interface, program)) = self.end(dice, theme, false);
         let count = dice.pick(&[1, 1, 1, 2, 3]);
         let share = match theme.scheduling == Scheduling::Anything {
             true => dice.maybe(0.4, |dice| quantity(Rate::of(size, interval * dice.between(1, 20)))),
@@ -330,10 +355,10 @@ impl Channels {
             core: super::cores::core(dice, theme),
             reader: super::computing::reader(dice.aside(), theme, flood),
             carries: unsaid(),
-            interface: unsaid(),
+            interface: interface,
             importance: unsaid(),
             process: unsaid(),
-            program: unsaid(),
+            program: program,
             streams: unsaid(),
             playout: unsaid(),
             open: unsaid(),
@@ -373,9 +398,10 @@ fn sends(source: &Drafted<crate::raw::RawSource>) -> bool {
 }
 
 type End = Drawn<Option<Written<NodeName>>>;
+type Hops = Drawn<Option<List<Written<Name>>>>;
 
 /// Ends of the channel, or its route, which may pass a host again.
-fn way(dice: &mut Dice, theme: &Theme) -> (End, End, Drawn<Option<List<Written<Name>>>>) {
+fn way(dice: &mut Dice, theme: &Theme) -> (End, End, Hops) {
     let (from, to) = ends(dice, theme);
     let Place::Nodes { hosts, switches, ring } = theme.place else { return (from, to, unsaid()) };
     let dice = dice.ways();

@@ -48,7 +48,8 @@ fn application(dice: &mut Dice, theme: &Theme) -> Drafted<RawComputing> {
 /// many packets; `work` is the CPU time of a message.
 pub(super) fn reader(dice: &mut Dice, theme: &Theme, work: Span) -> Drawn<Option<Part<RawReader>>> {
     let received = match theme.place {
-        Place::Nodes { .. } => true,
+        // A program of its own takes what is received at an interface.
+        Place::Nodes { .. } => !theme.ends,
         // Whether channels end at a host hangs on more than the place.
         Place::Alone | Place::Path(_) | Place::Stations(_) | Place::Ring(_) | Place::Ethernet(_) => {
             theme.careless

@@ -34,10 +34,12 @@ impl Dice {
         let queues = Seed::new(seed).stream(&format!("scenario {number}, queues"));
         let requests = Seed::new(seed).stream(&format!("scenario {number}, requests"));
         let levels = Seed::new(seed).stream(&format!("scenario {number}, levels"));
+        let ends = Seed::new(seed).stream(&format!("scenario {number}, ends"));
         let beside =
             |stream, aside: Option<Self>| Self { stream, grid, aside: aside.map(Box::new), further: None };
         let aside = beside(later, Some(beside(latest, Some(beside(newest, None)))));
-        let requests = Self { further: Some(Box::new(beside(levels, None))), ..beside(requests, None) };
+        let levels = Self { further: Some(Box::new(beside(ends, None))), ..beside(levels, None) };
+        let requests = Self { further: Some(Box::new(levels)), ..beside(requests, None) };
         let queues = Self { further: Some(Box::new(requests)), ..beside(queues, None) };
         let excess = Self { further: Some(Box::new(queues)), ..beside(excess, None) };
         let buses = Self { further: Some(Box::new(excess)), ..beside(buses, None) };
@@ -116,6 +118,11 @@ impl Dice {
     /// And for levels by hand.
     pub(super) fn levels(&mut self) -> &mut Dice {
         self.requests().further()
+    }
+
+    /// And for nodes at the ends of paths that receive at interfaces.
+    pub(super) fn ends(&mut self) -> &mut Dice {
+        self.levels().further()
     }
 
     pub(super) fn below(&mut self, n: u64) -> u64 {

@@ -45,12 +45,15 @@ pub(super) fn host(dice: &mut Dice, theme: &Theme) -> Drafted<RawHost> {
         },
         subsystem: part(subsystem),
         driver: dice.maybe(watched, |dice| part(driver(dice, theme))),
-        compute: if theme.free { unsaid() } else { busy },
+        compute: if theme.free || theme.ends { unsaid() } else { busy },
         bus: match theme.bused {
             true => entries(vec![(BUS, bus(dice.buses()))]),
             false => unsaid(),
         },
-        receive: unsaid(),
+        receive: match theme.ends {
+            true => super::reception::costs(dice.ends(), theme),
+            false => unsaid(),
+        },
     })
 }
 

@@ -7,22 +7,26 @@ use laxity_qos::reception::TakenBuffers;
 use laxity_units::{Bytes, Span};
 
 use super::dice::Dice;
+use super::names::HOSTS;
 use super::sketch::{
     Drafted, Drawn, boolean, factor, items, name, part, parts, quantity, share, table, text, that, this,
     unsaid, whole, word, words,
 };
-use super::theme::Theme;
+use super::theme::{Place, Theme};
 use crate::choice::{
     CommandKind, CostKind, FormulaWord, NoProgram, PolicyKind, ProgramOrder, SharingKind, SourceKind,
 };
+use crate::leaf::Name;
 use crate::raw::{
     RawAdmission, RawChannel, RawCommand, RawHost, RawInterface, RawProgram, RawReceive, RawRun, RawScenario,
     RawSharing, RawSource,
 };
-use crate::written::Part;
+use crate::written::{Part, Written};
 
 /// Values on which the tables of such a scenario have to agree.
-struct Plan {
+pub(super) struct Plan {
+    /// The node that receives; `None` for a host without a network.
+    node: Option<&'static str>,
     /// Mostly values with an analysis are drawn, with capacity left for channels with a deadline.
     guarded: bool,
     /// Approximate time of a packet on the host; the load is in proportion to it.
@@ -34,6 +38,9 @@ struct Plan {
     commanded: bool,
     careless: bool,
 }
+
+/// A name that is said or not.
+pub(super) type Named = Drawn<Option<Written<Name>>>;
 
 /// Policies with an analysis.
 const GUARDED: [&str; 6] = ["hard_timer", "timed", "limited", "guaranteed", "guaranteed", "soft_timer"];
@@ -61,7 +68,44 @@ impl Plan {
         let programs = if dice.chance(if guarded { 0.9 } else { 0.3 }) { dice.between(1, 3) } else { 0 };
         let programs = (0..programs).map(|n| format!("program{n}")).collect();
         let commanded = dice.chance(0.3);
-        Self { guarded, work, speedup, interfaces, programs, commanded, careless: theme.careless }
+        let (node, careless) = (None, theme.careless);
+        Self { node, guarded, work, speedup, interfaces, programs, commanded, careless }
+    }
+
+    /// For the node at the ends of paths, if `theme` has one.
+    pub(super) fn at_ends(dice: &mut Dice, theme: &Theme) -> Option<Self> {
+        let Place::Nodes { hosts, .. } = theme.place else { return None };
+        let drawn = theme.ends.then(|| Self::draw(dice, theme))?;
+        // As fast as the common host.
+        let calm = |(name, policy)| (name, if policy == "soft_timer" { "hard_timer" } else { policy });
+        let interfaces = drawn.interfaces.into_iter().map(calm).collect();
+        let work = (theme.costs.receive_packet + theme.costs.interrupt * 2).max(Span::from_us(5));
+        let node = Some(HOSTS[hosts as usize - 1]);
+        Some(Self { node, work, speedup: None, interfaces, commanded: false, ..drawn })
+    }
+
+    /// An interface and a program for a channel that ends there.
+    pub(super) fn end(&self, dice: &mut Dice) -> (Named, Named) {
+        let one = dice.below(self.interfaces.len() as u64) as usize;
+        let interface = match self.interfaces.len() {
+            1 => dice.maybe(0.3, |_| name(self.interfaces[0].0.clone())),
+            _ => name(self.interfaces[one].0.clone()),
+        };
+        let program = match self.programs.len() as u64 {
+            0 => unsaid(),
+            all => dice.maybe(0.7, |dice| name(self.programs[dice.below(all) as usize].clone())),
+        };
+        (interface, program)
+    }
+
+    /// Its interfaces.
+    pub(super) fn interfaces(&self, dice: &mut Dice) -> Vec<Drafted<RawInterface>> {
+        self.interfaces.iter().map(|(name, policy)| interface(dice, name, policy, self)).collect()
+    }
+
+    /// Its programs.
+    pub(super) fn programs(&self, dice: &mut Dice) -> Vec<Drafted<RawProgram>> {
+        self.programs.iter().map(|name| program(dice, name, self)).collect()
     }
 }
 
@@ -71,8 +115,8 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
     let work = plan.work;
     let channels: Vec<Drafted<RawChannel>> =
         (0..dice.between(1, 4)).map(|n| channel(dice, n, &plan)).collect();
-    let drafted = plan.interfaces.iter().map(|(name, policy)| interface(dice, name, policy, &plan)).collect();
-    let programs = plan.programs.iter().map(|name| program(dice, name, &plan)).collect();
+    let drafted = plan.interfaces(dice);
+    let programs = plan.programs(dice);
     let packets = dice.between(50, 800);
     let length = dice.rounded(work * packets);
     let count = if plan.commanded { dice.between(1, 4) } else { 0 };
@@ -114,6 +158,20 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
         figure: unsaid(),
         tune: unsaid(),
     })
+}
+
+/// `[host.receive]` of hosts of which one receives at the ends of paths.
+pub(super) fn costs(dice: &mut Dice, theme: &Theme) -> Drawn<Option<Part<RawReceive>>> {
+    let work = theme.costs.receive_packet.max(Span::from_us(5));
+    let cost = |dice: &mut Dice| quantity(dice.part_of(work));
+    let receive: Drafted<RawReceive> = table!(RawReceive {
+        program: dice.maybe(0.8, cost),
+        poll: dice.maybe(0.4, cost),
+        announce: dice.maybe(0.4, |dice| quantity(dice.part_of(work / 8))),
+        costs: dice.maybe(0.1, |dice| word::<CostKind>(dice.word::<CostKind>("fixed", 0.5))),
+        pool: dice.maybe(0.2, |dice| whole(dice.pick(&[0, 1, 8, 64]))),
+    });
+    part(receive)
 }
 
 fn host(dice: &mut Dice, theme: &Theme, plan: &Plan) -> Drafted<RawHost> {
@@ -321,7 +379,10 @@ fn program(dice: &mut Dice, called: &str, plan: &Plan) -> Drafted<RawProgram> {
     let budget = (period / (plan.programs.len() as u64 * dice.between(2, 6))).max(Span::from_ps(1));
     table!(RawProgram {
         name: name(called),
-        node: unsaid(),
+        node: match plan.node {
+            Some(node) => dice.maybe(0.5, |_| name(node)),
+            None => unsaid(),
+        },
         work: match plan.guarded {
             true =>
                 dice.maybe(0.8, |dice| quantity((work / 20 + dice.part_of(work / 2)).max(Span::from_ns(1)))),
@@ -370,7 +431,7 @@ fn interface(dice: &mut Dice, called: &str, policy: &'static str, plan: &Plan) -
     let apart = !no_program && dice.chance(if guarded { 0.9 } else { 0.3 });
     table!(RawInterface {
         name: name(called),
-        node: unsaid(),
+        node: plan.node.map_or_else(unsaid, name),
         policy: word::<PolicyKind>(policy),
         quota: if quota { whole(taken) } else { unsaid() },
         interval: if interval { quantity(period) } else { unsaid() },

@@ -110,6 +110,8 @@ pub(super) struct Theme {
     pub(super) hub: bool,
     /// Cores of each host.
     pub(super) cores: u64,
+    /// The last of the hosts by name receives at interfaces, and most channels end there.
+    pub(super) ends: bool,
 }
 
 /// Names of groups.
@@ -281,6 +283,7 @@ impl Theme {
                 false if paradigm == "O2" && null && dice.hubs().chance(0.25) => dice.hubs().pick(&[2, 2, 3]),
                 false => 1,
             },
+            ends: false,
         };
         let hub = theme.divided && matches!(place, Place::Nodes { hosts: 4, .. });
         let theme = Self { hub: hub && dice.hubs().chance(0.5), ..theme };
@@ -292,6 +295,10 @@ impl Theme {
         let calm = analysed && switched && theme.null() && !theme.mixed && !theme.careless && !excess;
         let chancy = theme.demand && theme.place == Place::Alone && dice.requests().chance(0.2);
         let theme = Self { chancy, ..theme };
+        let alike = theme.null() && theme.cores == 1 && !(theme.mixed || theme.divided || theme.crowd);
+        let joined = matches!(place, Place::Nodes { ring: false, .. }) && theme.row.is_none();
+        let ends = alike && joined && dice.ends().chance(0.6);
+        let theme = Self { ends, ..theme };
         if calm && dice.queues().chance(0.3) { theme.with_queues(dice.queues()) } else { theme }
     }
 

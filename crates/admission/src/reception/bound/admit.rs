@@ -1,5 +1,6 @@
 //! Promises to channels one after the other, each beside those before it.
 
+use std::cell::OnceCell;
 use std::fmt;
 
 use laxity_units::Span;
@@ -160,9 +161,10 @@ pub fn admit(
     for (i, refusal) in refused.iter_mut().enumerate() {
         admitted.push(i);
         let asked: Vec<ReceptionRequest> = admitted.iter().map(|&n| requests[n]).collect();
+        let beside = Beside::new(&all, &asked);
         // Of what is missing, the newcomer's own first.
         let found = admitted.iter().rev().find_map(|&whose| {
-            all.bound(&requests[whose], &asked).err().map(|missing| ReceptionRefusal { whose, missing })
+            beside.bound(&requests[whose]).err().map(|missing| ReceptionRefusal { whose, missing })
         });
         if found.is_some() {
             admitted.pop();
@@ -170,9 +172,10 @@ pub fn admit(
         }
     }
     let asked: Vec<ReceptionRequest> = admitted.iter().map(|&n| requests[n]).collect();
+    let beside = Beside::new(&all, &asked);
     let answer = |(request, refusal): (&ReceptionRequest, Option<ReceptionRefusal>)| match refusal {
         Some(refusal) => Err(refusal),
-        None => Ok(all.bound(request, &asked).expect("it was admitted beside these")),
+        None => Ok(beside.bound(request).expect("it was admitted beside these")),
     };
     requests.iter().zip(refused).map(answer).collect()
 }
@@ -184,15 +187,40 @@ struct Reservations<'a> {
     periods: Vec<Vec<(u64, Span)>>,
 }
 
-impl Reservations<'_> {
-    /// `I + F + R` of an interface at which all of `asked` arrive, or the missing resource.
-    fn reception(&self, interface: usize, asked: &[ReceptionRequest]) -> Result<[Span; 3], Missing> {
-        let service = &self.host.interfaces[interface];
-        let (packets, within) = *self.turns[interface].last().ok_or(Missing::Turn)?;
+/// Channels beside each other. What they wait for together is found once, since it does not depend
+/// on which of them asks.
+struct Beside<'a> {
+    all: &'a Reservations<'a>,
+    asked: &'a [ReceptionRequest],
+    receptions: Vec<OnceCell<Result<[Span; 3], Missing>>>,
+    works: Vec<OnceCell<Result<[Span; 3], Missing>>>,
+}
+
+impl<'a> Beside<'a> {
+    fn new(all: &'a Reservations<'a>, asked: &'a [ReceptionRequest]) -> Self {
+        let Reservations { host, .. } = all;
+        let receptions = vec![OnceCell::new(); host.interfaces.len()];
+        Self { all, asked, receptions, works: vec![OnceCell::new(); host.programs.len()] }
+    }
+
+    /// `I + F + R` of an interface at which all of them arrive, or the missing resource.
+    fn reception(&self, interface: usize) -> Result<[Span; 3], Missing> {
+        *self.receptions[interface].get_or_init(|| self.find_reception(interface))
+    }
+
+    /// `P + F + V` of a program, or what is missing.
+    fn work(&self, p: usize) -> Result<[Span; 3], Missing> {
+        *self.works[p].get_or_init(|| self.find_work(p))
+    }
+
+    fn find_reception(&self, interface: usize) -> Result<[Span; 3], Missing> {
+        let Self { all: Reservations { host, turns, .. }, asked, .. } = self;
+        let service = &host.interfaces[interface];
+        let (packets, within) = *turns[interface].last().ok_or(Missing::Turn)?;
         let arrivals: Vec<Arrivals> =
             asked.iter().filter(|r| r.interface == interface).map(|r| held_up(r, Span::ZERO)).collect();
         let of = |within| service.every(within);
-        let parts = least_parts(&self.turns[interface], of, &arrivals);
+        let parts = least_parts(&turns[interface], of, &arrivals);
         let parts = parts.ok_or(Missing::Taken { packets, every: service.every(within) })?;
         let needed = room(&arrivals, total(parts));
         match needed > u64::from(service.slots) {
@@ -201,16 +229,16 @@ impl Reservations<'_> {
         }
     }
 
-    /// `P + F + V` of a program, or what is missing.
-    fn work(&self, p: usize, asked: &[ReceptionRequest]) -> Result<[Span; 3], Missing> {
-        let every = self.host.programs[p].reserved.ok_or(Missing::Reservation)?.1;
-        let (packets, _) = *self.periods[p].last().ok_or(Missing::Budget)?;
+    fn find_work(&self, p: usize) -> Result<[Span; 3], Missing> {
+        let Self { all: Reservations { host, periods, .. }, asked, .. } = self;
+        let every = host.programs[p].reserved.ok_or(Missing::Reservation)?.1;
+        let (packets, _) = *periods[p].last().ok_or(Missing::Budget)?;
         let mut arrivals = Vec::new();
         for other in asked.iter().filter(|other| other.program == p && self.has_program(other)) {
-            arrivals.push(held_up(other, total(self.reception(other.interface, asked)?)));
+            arrivals.push(held_up(other, total(self.reception(other.interface)?)));
         }
-        let turns = least_parts(&self.periods[p], |_| every, &arrivals);
-        let unspent = self.host.unspent(p, &arrivals).map(|longest| [Span::ZERO, Span::ZERO, longest]);
+        let turns = least_parts(&periods[p], |_| every, &arrivals);
+        let unspent = host.unspent(p, &arrivals).map(|longest| [Span::ZERO, Span::ZERO, longest]);
         match (turns, unspent) {
             (Some(turns), Some(unspent)) if total(unspent) < total(turns) => Ok(unspent),
             (Some(turns), _) => Ok(turns),
@@ -218,33 +246,30 @@ impl Reservations<'_> {
         }
     }
 
-    fn bound(
-        &self,
-        request: &ReceptionRequest,
-        asked: &[ReceptionRequest],
-    ) -> Result<ReceptionBound, Missing> {
-        let received = self.reception(request.interface, asked)?;
+    fn bound(&self, request: &ReceptionRequest) -> Result<ReceptionBound, Missing> {
+        let received = self.reception(request.interface)?;
         let mut terms = vec![
             Term { name: "until the interface's next turn", cost: received[0] },
             Term { name: "further turns, for real time before it", cost: received[1] },
             Term { name: "from then to the end of the protocol", cost: received[2] },
         ];
-        let here: Vec<Arrivals> = asked
+        let here: Vec<Arrivals> = self
+            .asked
             .iter()
             .filter(|other| other.interface == request.interface)
             .map(|other| held_up(other, Span::ZERO))
             .collect();
         let mut needs = ReceptionRoom { slots: room(&here, total(received)), buffers: None };
-        if let Some(has) = self.host.interfaces[request.interface].buffers {
-            let worked = self.work(request.program, asked)?;
+        if let Some(has) = self.all.host.interfaces[request.interface].buffers {
+            let worked = self.work(request.program)?;
             terms.extend([
                 Term { name: "until the program's next period", cost: worked[0] },
                 Term { name: "further periods, for real time before it", cost: worked[1] },
                 Term { name: "from then to delivery", cost: worked[2] },
             ]);
             let mut longest = Span::ZERO;
-            for other in asked.iter().filter(|other| other.interface == request.interface) {
-                longest = longest.max(total(self.work(other.program, asked)?));
+            for other in self.asked.iter().filter(|other| other.interface == request.interface) {
+                longest = longest.max(total(self.work(other.program)?));
             }
             let needed = room(&here, total(received).saturating_add(longest));
             if needed > u64::from(has) {
@@ -264,7 +289,7 @@ impl Reservations<'_> {
     }
 
     fn has_program(&self, request: &ReceptionRequest) -> bool {
-        self.host.interfaces[request.interface].buffers.is_some()
+        self.all.host.interfaces[request.interface].buffers.is_some()
     }
 }
 
