@@ -3,6 +3,7 @@
 mod fix;
 mod json;
 mod nodes;
+mod rooms;
 mod rows;
 
 use std::fmt::Write;
@@ -15,7 +16,7 @@ use laxity_qos::traffic::TrafficSpec;
 use laxity_scenario::PointIndex;
 use laxity_units::Span;
 use laxity_world::experiment::{Experiment, RefusalEffect, Task};
-use laxity_world::promise::{self, Advice, Fit, Hop, Promise, Room, Uncovered};
+use laxity_world::promise::{self, Advice, Fit, Hop, Promise, ReceptionRoom, Room, Uncovered};
 use laxity_world::text::clean;
 use serde_json::Value;
 
@@ -34,7 +35,8 @@ pub(crate) fn admit(arguments: &Admit, terminal: &mut Terminal) -> Exit {
     if arguments.fix {
         return fix::fix(&scenario, arguments, terminal);
     }
-    let view = View { terms: arguments.terms, channel: arguments.channel.as_deref(), hints: &[] };
+    let (terms, rooms) = (arguments.terms, arguments.rooms);
+    let view = View { terms, rooms, channel: arguments.channel.as_deref(), hints: &[] };
     let first = scenario.first();
     if let Some(name) =
         view.channel.filter(|_| !first.channels.iter().any(|channel| view.shows(&channel.name)))
@@ -84,6 +86,8 @@ pub(crate) fn admit(arguments: &Admit, terminal: &mut Terminal) -> Exit {
 struct View<'a> {
     /// Whether the terms of each bound are shown.
     terms: bool,
+    /// Whether the room that channels need is shown.
+    rooms: bool,
     /// Only this channel, or its copies.
     channel: Option<&'a str>,
     /// Settings that are proposed for a refused channel.
@@ -139,6 +143,9 @@ impl Answer {
 
     fn from_promises(experiment: &Experiment, promises: &promise::Promises, view: &View<'_>) -> Answer {
         let mut text = rows::table(experiment, promises, view);
+        if view.rooms {
+            text += &rooms::table(experiment, promises);
+        }
         text += &format!("\nby the {:?} formulas", promises.formula).to_lowercase();
         text += if by_demand(experiment) { " and the demand test\n" } else { "\n" };
         if !in_force(experiment) && !experiment.only_receives() && experiment.via.is_none() {
@@ -364,6 +371,9 @@ fn at_hosts(text: &mut String, experiment: &Experiment, hops: &[Hop], several: b
 /// The promise of one host. The printed parts add up line by line: each sum first, its parts below.
 fn at_host(text: &mut String, experiment: &Experiment, hop: &Hop, place: &str) {
     let Hop { bound, wait, service, .. } = hop;
+    if let Some(room) = hop.room {
+        return at_interface(text, hop, room, place);
+    }
     let level = bound.level.map_or_else(String::new, |level| format!(", on level {level}"));
     term(text, 2, bound.bound, &format!("bound{place}, of a deadline of {}{level}", bound.deadline));
     let others = match by_demand(experiment) && bound.level.is_none() {
@@ -393,6 +403,32 @@ fn at_host(text: &mut String, experiment: &Experiment, hop: &Hop, place: &str) {
     }
     if !bound.head_start.is_zero() {
         term(text, 4, bound.head_start, "less, for what was over when it came");
+    }
+}
+
+/// The promise of a host that receives at an interface.
+fn at_interface(text: &mut String, hop: &Hop, room: ReceptionRoom, place: &str) {
+    let Hop { bound, wait, service, .. } = hop;
+    let what =
+        format!("bound{place}, from its interface to its program, of a deadline of {}", bound.deadline);
+    term(text, 2, bound.bound, &what);
+    for part in wait.terms().iter().chain(service.terms()) {
+        term(text, 4, part.cost, part.name);
+    }
+    let mut count = |number: u64, what: &str| {
+        writeln!(text, "    {number:>14}  {what}").expect("text takes text");
+    };
+    count(
+        hop.backlog,
+        if hop.backlog == 1 {
+            "packet of the channel there at a time, at most"
+        } else {
+            "packets of the channel there at a time, at most"
+        },
+    );
+    count(room.slots, "slots for real time that its interface needs");
+    if let Some(buffers) = room.buffers {
+        count(buffers, "receive buffers for real time that its interface needs");
     }
 }
 

@@ -291,6 +291,10 @@ pub(crate) struct Admit {
     /// Shows what each bound is made of, station by station.
     #[arg(long)]
     pub(crate) terms: bool,
+    /// Shows how much room each station, interface and socket needs so that no packet with a bound
+    /// is lost.
+    #[arg(long)]
+    pub(crate) rooms: bool,
     /// Shows only this channel, or all copies of it.
     #[arg(long, value_name = "NAME")]
     pub(crate) channel: Option<String>,
@@ -299,7 +303,7 @@ pub(crate) struct Admit {
     /// Changes deadlines, intervals, bursts and sizes of channels, speeds of hosts, interrupt
     /// moderation, link rates, disciplines, depths of queues, and how admission is done; by a
     /// factor of 16 at most. Each change that is shown was checked by admission.
-    #[arg(long, conflicts_with_all = ["terms", "channel"])]
+    #[arg(long, conflicts_with_all = ["terms", "channel", "rooms"])]
     pub(crate) fix: bool,
     /// Prints JSON instead of tables; times in seconds.
     #[arg(long, short)]

@@ -110,5 +110,7 @@ fn hop(experiment: &Experiment, hops: &[Hop], i: usize) -> Value {
         "above_handlers": hop.bound.interference.as_secs_f64(),
         "head_start": hop.bound.head_start.as_secs_f64(),
         "backlog": hop.backlog,
+        "slots_needed": hop.room.map(|room| room.slots),
+        "buffers_needed": hop.room.and_then(|room| room.buffers),
     })
 }

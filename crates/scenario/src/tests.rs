@@ -9,6 +9,7 @@ mod computing;
 mod cores;
 mod coverage;
 mod edits;
+mod ends;
 mod errors;
 mod groups;
 mod networks;

@@ -33,6 +33,7 @@ mod table;
 mod via;
 
 pub use crate::coverage::Uncovered;
+pub use laxity_admission::reception::bound::ReceptionRoom;
 
 pub use admit::{Filled, fill, of_channels, of_computing, promises, service};
 pub use analyses::Reading;

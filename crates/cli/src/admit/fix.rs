@@ -18,7 +18,7 @@ pub(super) fn fix(scenario: &Scenario, arguments: &Admit, terminal: &mut Termina
     let mut answers: Vec<(Answer, PointIndex, usize)> = Vec::new();
     for point in scenario.points() {
         let experiment: Experiment = scenario.experiment(&point);
-        let view = View { terms: true, channel: None, hints: &[] };
+        let view = View { terms: true, rooms: false, channel: None, hints: &[] };
         let answer = Answer::to(&experiment, &view);
         match answers.iter_mut().find(|(other, ..)| other.reads_as(&answer)) {
             Some((.., points)) => *points += 1,

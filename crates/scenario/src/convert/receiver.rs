@@ -241,7 +241,10 @@ pub(super) fn at_ends(
     for (receiver, place) in experiment.receivers.iter().zip(places) {
         let (node, host) = (receiver.node, experiment.host(receiver.node));
         let name = experiment.name(node);
-        let ends = |channel: &ChannelSpec| channel.route.last() == Some(&node);
+        // Of several copies of a node some may be left without a channel.
+        let alike = || experiment.receivers.iter().zip(places).filter(|(_, other)| *other == place);
+        let ends =
+            |channel: &ChannelSpec| alike().any(|(receiver, _)| channel.route.last() == Some(&receiver.node));
         let sends = |channel: &ChannelSpec| channel.senders().contains(&node);
         let staged = experiment
             .links_of(node)

@@ -259,7 +259,11 @@ impl Channels<'_> {
 
     /// For each hop the interval, or of the order of what all of them take at once.
     fn deadline(&self, dice: &mut Dice, theme: &Theme, interval: Span, all: Span) -> Span {
-        self.deadline_of_hop(dice, theme, interval, all) * theme.hops()
+        let along = self.deadline_of_hop(dice, theme, interval, all) * theme.hops();
+        match theme.ends && theme.demand {
+            true => along * dice.ends().pick(&[1, 1, 2, 4, 8]),
+            false => along,
+        }
     }
 
     fn deadline_of_hop(&self, dice: &mut Dice, theme: &Theme, interval: Span, all: Span) -> Span {

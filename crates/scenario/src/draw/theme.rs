@@ -298,7 +298,9 @@ impl Theme {
         let alike = theme.null() && theme.cores == 1 && !(theme.mixed || theme.divided || theme.crowd);
         let joined = matches!(place, Place::Nodes { ring: false, .. }) && theme.row.is_none();
         let ends = alike && joined && dice.ends().chance(0.6);
-        let theme = Self { ends, ..theme };
+        // Deadlines beyond intervals leave time for turns of the receiver.
+        let late = ends && !theme.off && dice.ends().chance(0.6);
+        let theme = Self { ends, demand: theme.demand || late, ..theme };
         if calm && dice.queues().chance(0.3) { theme.with_queues(dice.queues()) } else { theme }
     }
 

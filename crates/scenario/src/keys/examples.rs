@@ -58,12 +58,14 @@ const MORE: &[(&str, &str)] = &[
     ("figure.where", "{ policy = \"napi\" }"),
     ("group.NAME.within", "\"studio\""),
     ("interface.intervals", "\"st-apache\""),
+    ("interface.node", "\"server\""),
     ("sweep.keys", "[\"channel.left.deadline\", \"channel.right.deadline\"]"),
     ("sweep.label", "\"offered load (packets/s)\""),
     ("sweep.setting", "\"50 us\""),
     ("tune.least", "\"latency.p99\""),
     ("tune.need.at_least", "0.5"),
     ("via.renegotiate.channel", "\"film\""),
+    ("program.node", "\"server\""),
 ];
 
 /// An example of a source of a number, which many tables have.

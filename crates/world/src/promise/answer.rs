@@ -225,6 +225,15 @@ impl Promise {
         self.delivery_bound().or_else(|| self.bound())
     }
 
+    /// What the channels of its interface need there, if it ends at one and has a bound.
+    pub fn room_at_interface(&self) -> Option<bound::ReceptionRoom> {
+        match self {
+            Promise::Received(received) => Some(received.room),
+            Promise::Admitted(hops) => hops.last().and_then(|hop| hop.room),
+            _ => None,
+        }
+    }
+
     /// Whether a bound is in force: the channel is admitted, and its path is analysed.
     pub fn is_bound(&self) -> bool {
         self.end_to_end_bound().is_some()

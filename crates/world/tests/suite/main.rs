@@ -25,6 +25,7 @@ mod refusal;
 mod rows;
 mod stalls;
 mod steps;
+mod terminals;
 mod traced;
 mod tsn;
 mod uncovered;
