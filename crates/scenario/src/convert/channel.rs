@@ -1,14 +1,13 @@
 //! `[[channel]]`: contracts, queues and what is sent.
 
 use laxity_qos::channel::MessageOverflow;
-use laxity_qos::fragment::Reassembler;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::Bytes;
 
 mod place;
 
-use place::{cores_of, ends_of, interface_of, no_reader, program_of};
+use place::{cores_of, ends_of, interface_of, no_reader, program_of, size_of};
 
 use super::contract::contract;
 use super::source::{Allowed, staggered};
@@ -326,20 +325,7 @@ fn channel(
         }
         Err(reported) => Err(*reported),
     };
-    let size =
-        max_message.as_ref().map(|size| (size.span(), size.get_ref().get())).map_err(|reported| *reported);
-    let size = size.and_then(|(span, size)| {
-        let packets = size.div_ceil(around.packet);
-        if packets > u64::from(Reassembler::MAX_FRAGMENTS) {
-            let reason = format!("a message of {size} falls into {packets} packets of {}", around.packet);
-            let help = format!("at most {} packets make a message", Reassembler::MAX_FRAGMENTS);
-            return Err(cx.fault(&span, reason, help));
-        }
-        if at_interface && !around.reception.is_alone() {
-            receiver::one_packet(cx, (&span, size), around.packet)?;
-        }
-        Ok(size)
-    });
+    let size = size_of(cx, &max_message, around.packet, at_interface && !around.reception.is_alone());
     let burst = burst.map(|burst| (burst.span(), burst.into_inner().small()));
     // Beside a burst that came early, as many messages as become current before the first has to be done.
     let needed = |burst: u32, contract: Option<(Span, Option<Span>)>| {

@@ -1,6 +1,5 @@
 //! Hosts that receive at interfaces: which node has which interfaces and programs.
 
-use laxity_units::Bytes;
 use laxity_world::experiment::ReceiverSpec;
 
 use super::way::Place;
@@ -74,7 +73,7 @@ pub(super) fn receivers(
     }
     match named {
         true => {
-            let all = (|| at_nodes(cx, interfaces?, programs?, topology?))();
+            let all = (|| at_nodes(cx, interfaces?, &programs?, topology?))();
             let names = all.as_ref().map_err(|reported| *reported).map(|(_, names)| names.clone());
             Receivers { all: all.map(|(all, _)| all), names: Reception::Nodes(names) }
         }
@@ -137,7 +136,7 @@ type AtNodes = (Vec<(ReceiverSpec, Range<usize>)>, Vec<Ends>);
 fn at_nodes(
     cx: &mut Context<'_>,
     interfaces: Vec<Placed<InterfaceSpec>>,
-    programs: Vec<Placed<program::Draft>>,
+    programs: &[Placed<program::Draft>],
     topology: &Topology,
 ) -> Result<AtNodes, Reported> {
     // By node: its interfaces, and where the first of them names it.
@@ -156,7 +155,7 @@ fn at_nodes(
         }
     }
     let mut of: std::collections::BTreeMap<usize, Vec<&program::Draft>> = Default::default();
-    for Placed { value, node, whole } in &programs {
+    for Placed { value, node, whole } in programs {
         let nodes = match (node, &said[..]) {
             (Some(name), _) | (None, [name]) => nodes_of(cx, topology, name)?,
             (None, _) => {
@@ -276,21 +275,4 @@ pub(super) fn at_ends(
         return Err(cx.fault(place, format!("node `{name}` {reason}"), help));
     }
     Ok(())
-}
-
-/// Refuses a channel of several packets at an interface, where each is a message.
-pub(super) fn one_packet(
-    cx: &mut Context<'_>,
-    (span, size): (&Range<usize>, Bytes),
-    packet: Bytes,
-) -> Result<(), Reported> {
-    match size > packet {
-        true => {
-            let reason = format!("a message of {size} is more than one packet of {packet}");
-            let help =
-                format!("messages that end at an interface are of one packet: say at most \"{packet}\"");
-            Err(cx.fault(span, reason, help))
-        }
-        false => Ok(()),
-    }
 }

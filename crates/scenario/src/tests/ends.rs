@@ -80,7 +80,11 @@ fn what_is_wrong_with_a_receiving_node_is_said_at_its_place() {
         "receives at no interface",
     );
     refused(&with("[node.b]", "[node.b.host]\ncores = 2"), node, "with one core");
-    refused(&with("[node.b]", "[node.b.host]\ncompute = { film = { slice = \"1 ms\" } }"), node, "programs have the CPU");
+    refused(
+        &with("[node.b]", "[node.b.host]\ncompute = { film = { slice = \"1 ms\" } }"),
+        node,
+        "programs have the CPU",
+    );
     refused(&with("[node.b]", "[node.b.adapter]\nfile = \"end-edd\""), node, "receive side of its adapter");
     refused(
         &with(

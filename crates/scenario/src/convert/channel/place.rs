@@ -1,10 +1,13 @@
 //! The parts of hosts that have a channel: cores, an interface, a program.
 
+use laxity_qos::fragment::Reassembler;
+use laxity_units::Bytes;
 use laxity_world::experiment::ChannelCores;
 
 use super::super::receiver::{Ends, Reception};
 use super::super::way::Route;
 use super::super::*;
+use crate::leaf::Size;
 use crate::raw::CoreNumber;
 
 /// The cores of a channel's handlers, sender and program, at each host with several cores.
@@ -120,4 +123,28 @@ pub(super) fn no_reader<T>(
         }
         None => Ok(()),
     }
+}
+
+/// The largest message, if hosts with that `packet` can carry it: in one packet if it `ends` a path at
+/// an interface.
+pub(super) fn size_of(
+    cx: &mut Context<'_>,
+    max_message: &Result<Spanned<Bounded<Size>>, Reported>,
+    packet: Bytes,
+    ends: bool,
+) -> Result<Bytes, Reported> {
+    let written = max_message.as_ref().map_err(|reported| *reported)?;
+    let (span, size) = (written.span(), written.get_ref().get());
+    let packets = size.div_ceil(packet);
+    if packets > u64::from(Reassembler::MAX_FRAGMENTS) {
+        let reason = format!("a message of {size} falls into {packets} packets of {packet}");
+        let help = format!("at most {} packets make a message", Reassembler::MAX_FRAGMENTS);
+        return Err(cx.fault(&span, reason, help));
+    }
+    if ends && packets > 1 {
+        let reason = format!("a message of {size} is more than one packet of {packet}");
+        let help = format!("messages that end at an interface are of one packet: say at most \"{packet}\"");
+        return Err(cx.fault(&span, reason, help));
+    }
+    Ok(size)
 }
