@@ -118,9 +118,9 @@
 //! *Behind a network* a packet does not enter when it is released. Packets are released `I_c` apart
 //! at least, and one that is released at `t` enters in `[t + e_c, t + e_c + J_c]`. Those that enter
 //! in a closed window of length `x` were released in one of length `x + J_c`, so there are at most
-//! `1 + ⌊(x + J_c)/I_c⌋` of them: (1) with `B_c = 1`, however they overtake each other. Nothing else
-//! above asks for the times at which packets enter. So the first half has the `J_c` of the path,
-//! and the second that and the delay of the first.
+//! `1 + ⌊(x + J_c)/I_c⌋` of them: (1) with `B_c = 1`, however they overtake each other. No other part
+//! of the proof uses the times at which packets enter. So the first half has the `J_c` of the path,
+//! and the second half adds the delay of the first.
 //!
 //! Channels share only turns: the reservations of others are in `R` and `V` from the start,
 //! whichever channel uses them. So a channel that is admitted later makes others wait at its own

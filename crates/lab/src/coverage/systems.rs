@@ -292,7 +292,7 @@ fn policy_keys(policy: &str) -> &'static str {
     }
 }
 
-/// The receive policies of a host that only receives.
+/// The receive policies of hosts, without a network and at the end of a path.
 fn receivers() -> Section {
     let row = |policy: String| {
         let cell = |sharing: &str| {
@@ -307,13 +307,33 @@ fn receivers() -> Section {
             );
             (file, 0)
         };
+        let behind = |sharing: &str| {
+            let file = format!(
+                "title = \"A combination\"\n[host]\nprofile = \"polling-server\"\ncosts = {{ context_switch = \"2 us\" }}\n\
+                 receive = {{ poll = \"1 us\", program = \"3 us\" }}\nsubsystem = {{ packet = \"1500 B\" }}\n\
+                 [node.left]\n[node.right]\n[node.switch]\nkind = \"switch\"\n[network.star]\n\
+                 joins = [\"switch\", \"left\", \"right\"]\nrate = \"100 Mbit/s\"\n[[interface]]\nname = \"nic\"\n\
+                 node = \"right\"\npolicy = \"{policy}\"\n{}\nslots = 64\nbuffers = 64\nbuffers_real_time = 32\n{sharing}\
+                 [[program]]\nname = \"control\"\norder = \"class\"\nbudget = \"500 us\"\nperiod = \"1 ms\"\n{}",
+                policy_keys(&policy),
+                channels("from = \"left\"\nto = \"right\"")
+            );
+            (file, 2)
+        };
         let weighted = "[interface.sharing]\nkind = \"weighted\"\nreal_time = 4\nbest_effort = 4\n";
-        (format!("`{policy}`"), vec![cell(""), cell(weighted)])
+        (format!("`{policy}`"), vec![cell(""), cell(weighted), behind(weighted)])
     };
     Section {
-        title: "A host that only receives",
+        title: "A host that receives at interfaces",
         about: "A row is the `policy` of the interface.",
-        head: ("policy", vec!["one queue for all classes".into(), "classes told apart".into()]),
+        head: (
+            "policy",
+            vec![
+                "one queue for all classes".into(),
+                "classes told apart".into(),
+                "and behind a switch".into(),
+            ],
+        ),
         rows: words("interface.policy").into_iter().map(row).collect(),
     }
 }

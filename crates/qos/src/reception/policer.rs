@@ -18,11 +18,12 @@
 //! 1 + ⌊(x + J)/I⌋ ≤ 1 + ⌈J/I⌉ + ⌊x/I⌋
 //! ```
 //!
-//! of them, since `⌊a + b⌋ ≤ ⌊a⌋ + ⌈b⌉`. That is a contract of interval `I` with the burst `1 +
-//! ⌈J/I⌉`, and the policer of a contract passes every packet that conforms to it: if it dropped the
-//! `n`-th of those that it passed since it was last without debt, at `s`, then `n − 1` intervals
-//! less the credit would not have passed since `s`, and `n` packets in that window are more than the
-//! contract allows. ∎
+//! of them, since `⌊a + b⌋ ≤ ⌊a⌋ + ⌈b⌉`. That is a contract of interval `I` and burst `1 + ⌈J/I⌉`.
+//!
+//! The policer passes every packet of a sequence that conforms to its contract. Let `s` be the last
+//! arrival at which `logical` was not later than now. If the packet after `n` passed ones since `s`
+//! were dropped at `s + x`, then `x < n I − (B − 1) I`, so `⌊x/I⌋ ≤ n − B`. The window would have `n +
+//! 1` packets, and the contract allows `B + ⌊x/I⌋ ≤ n`. ∎
 
 use laxity_units::{Span, Time};
 
@@ -43,8 +44,8 @@ impl Policer {
         Self { interval: spec.min_interval, credit, logical: Time::ZERO }
     }
 
-    /// For a channel whose packets are released `interval` apart at least, and arrive with that
-    /// `jitter`.
+    /// For a channel behind a network: its packets are released `interval` apart at least, and arrive
+    /// with that `jitter`.
     pub fn behind(interval: Span, jitter: Span) -> Self {
         let credit = interval.saturating_mul(jitter.div_ceil(interval));
         Self { interval, credit, logical: Time::ZERO }
@@ -84,8 +85,8 @@ mod tests {
         assert_eq!(passed(1, &[0, 9, 10, 19, 25, 34, 35]), [true, false, true, false, true, false, true]);
     }
 
-    /// Whatever the network does within its jitter, nothing is dropped; one interval less of credit
-    /// drops.
+    /// The policer passes all packets that a network delays within its jitter. With less credit it
+    /// drops some.
     #[test]
     fn what_a_network_moved_closer_together_passes() {
         let us = Span::from_us;

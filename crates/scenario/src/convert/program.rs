@@ -16,8 +16,7 @@ pub(super) fn only(costs: ReceptionCosts) -> ProgramSpec {
     ProgramSpec { name: "program".into(), config: ProgramConfig::of(costs.program) }
 }
 
-/// A program as a file has it, and the node that it names; its work for a host at these costs, which
-/// is so many times as fast as written.
+/// A program as a file has it: without the costs and the speed of its host.
 pub(super) struct Draft {
     name: String,
     work: Option<Span>,

@@ -29,7 +29,7 @@ pub(super) struct Ends {
     pub(super) programs: Option<Vec<String>>,
 }
 
-/// What the channels of a file can end at.
+/// The interfaces at which the channels of a file can end.
 #[derive(Debug, Clone)]
 pub(super) enum Reception {
     /// At no interface.
@@ -50,7 +50,7 @@ impl Reception {
 /// The receivers of a file, and where each is said to be.
 pub(super) struct Receivers {
     pub(super) all: Result<Vec<(ReceiverSpec, Range<usize>)>, Reported>,
-    /// What channels may name.
+    /// The names that channels may use.
     pub(super) names: Reception,
 }
 

@@ -172,7 +172,7 @@ impl Channels<'_> {
         // As a rate, rounded down to bits, the interval is no shorter.
         let as_rate = dice.chance(0.1) && interval > Span::from_us(100);
         let by_hand = if theme.scheduling == Scheduling::Anything { 0.15 } else { 0.01 };
-        let (from, to, route, (interface, program)) = self.end(dice, theme, n == 0);
+        let (from, to, route, (interface, program)) = self.end(dice, theme, true);
         let rate = Rate::from_bits_per_sec(Rate::of(kind.size, interval).bits_per_sec().max(2) - 1);
         self.drafted.push(table!(RawChannel {
             name: name(called),
@@ -240,9 +240,9 @@ impl Channels<'_> {
         }));
     }
 
-    /// Where a channel goes, and what it ends at; the `first` ends at the node that receives at
-    /// interfaces, if there is one.
-    fn end(&self, dice: &mut Dice, theme: &Theme, first: bool) -> (End, End, Hops, (Named, Named)) {
+    /// Where a channel goes, and the interface at which it ends. A channel of `real_time` ends at the
+    /// node that receives at interfaces, if there is one: its words have a bound or none.
+    fn end(&self, dice: &mut Dice, theme: &Theme, real_time: bool) -> (End, End, Hops, (Named, Named)) {
         let (Some(plan), Place::Nodes { hosts, .. }) = (self.plan, theme.place) else {
             let (from, to, route) = way(dice, theme);
             return (from, to, route, (unsaid(), unsaid()));
@@ -250,7 +250,7 @@ impl Channels<'_> {
         let dice = dice.ends();
         let end = |n: u64| that(name(HOSTS[n as usize]));
         let from = dice.below(hosts - 1);
-        if !first && hosts > 2 && dice.chance(0.15) {
+        if !real_time && hosts > 2 && dice.chance(0.15) {
             let to = (from + 1) % (hosts - 1);
             return (end(from), end(to), unsaid(), (unsaid(), unsaid()));
         }

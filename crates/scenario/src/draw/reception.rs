@@ -168,7 +168,8 @@ pub(super) fn costs(dice: &mut Dice, theme: &Theme) -> Drawn<Option<Part<RawRece
         program: dice.maybe(0.8, cost),
         poll: dice.maybe(0.4, cost),
         announce: dice.maybe(0.4, |dice| quantity(dice.part_of(work / 8))),
-        costs: dice.maybe(0.1, |dice| word::<CostKind>(dice.word::<CostKind>("fixed", 0.5))),
+        // Drawn costs have no bound, and are drawn for hosts without a network.
+        costs: dice.maybe(0.1, |_| word::<CostKind>("fixed")),
         pool: dice.maybe(0.2, |dice| whole(dice.pick(&[0, 1, 8, 64]))),
     });
     part(receive)

@@ -40,7 +40,7 @@ pub(crate) struct RawInterface {
     #[schemars(required)]
     pub(crate) name: Option<Written<Name>>,
     /// The node that receives at it, where nodes have names: all channels that end there arrive at
-    /// its interfaces, over their paths. Such a node sends nothing.
+    /// its interfaces, over their paths. Such a node does not send.
     pub(crate) node: Option<Written<Name>>,
     /// Policy of the times at which the host takes received packets.
     #[schemars(required)]

@@ -21,7 +21,7 @@ use crate::experiment::{ChannelSpec, Experiment};
 use crate::promise::{self, Promise};
 use crate::results::ResourceResults;
 
-/// What became of a packet.
+/// The end of a packet.
 pub(super) enum Ended {
     /// The program has it, and all of its message.
     Delivered(Delivery),
@@ -45,7 +45,7 @@ pub(super) struct Terminal {
     packets: Slots,
     /// Per channel of the experiment, the interface at which it ends, and its policer there.
     entries: Vec<Option<Entry>>,
-    /// Packets that their policers dropped, and that have not been told.
+    /// Packets that their policers dropped, and that are not counted yet.
     policed: Vec<(Time, Arrived)>,
     tags: Tags,
 }
@@ -177,7 +177,7 @@ impl Terminal {
             due: packet.carried.due,
             importance,
         };
-        // What exceeds the contract has no guarantee, and no limit.
+        // A message beyond the contract is best effort here, and is not policed.
         let policed = entry.policer.as_mut().filter(|_| class == spec.class);
         if policed.is_some_and(|policer| !policer.passes(now)) {
             self.policed.push((now, arrived));

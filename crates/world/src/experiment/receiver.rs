@@ -8,7 +8,7 @@ use super::{Chance, ChannelSpec, Experiment};
 /// The receiving part of a host: its interfaces, and the programs that take what they receive.
 #[derive(Debug, Clone)]
 pub struct ReceiverSpec {
-    /// The node whose host it is.
+    /// The node with its host.
     pub node: usize,
     /// Interfaces at which channels arrive; at least one.
     pub interfaces: Vec<InterfaceSpec>,
@@ -38,7 +38,7 @@ impl Experiment {
     /// The receiver that is all of the experiment: a host without a network, at which sources
     /// deliver by themselves.
     ///
-    /// A network with a receiver has two nodes at least, since the receiving one sends nothing.
+    /// A network with a receiver has two nodes at least, since a receiving node does not send.
     pub fn lone_receiver(&self) -> Option<&ReceiverSpec> {
         self.receivers.first().filter(|_| self.nodes.len() == 1)
     }

@@ -225,7 +225,8 @@ impl Promise {
         self.delivery_bound().or_else(|| self.bound())
     }
 
-    /// What the channels of its interface need there, if it ends at one and has a bound.
+    /// The slots and buffers that the channels of its interface need, if it ends at one and has a
+    /// bound.
     pub fn room_at_interface(&self) -> Option<bound::ReceptionRoom> {
         match self {
             Promise::Received(received) => Some(received.room),

@@ -3,11 +3,11 @@
 //! # The bound
 //!
 //! The path of a channel has a bound `D` from the release of a packet to its arrival at the
-//! interface, by the tables of the stations or by network calculus. What the receiver adds has the
-//! proof of `laxity_admission::reception::bound`, which needs of arrivals how many there are in any
-//! window. So it needs to know the earliest arrival, too. A station `k` that holds early packets
-//! sends none sooner than its horizon `H_k` before the logical arrival there, which is that at the
-//! source and the local deadlines and ways before. A packet that is released at `t` arrives in
+//! interface, by the tables of the stations or by network calculus. The receiver adds the bound of
+//! `laxity_admission::reception::bound`. That proof needs the number of arrivals in any window, and
+//! so the earliest arrival of a packet, too. A station `k` that holds early packets sends a packet
+//! no sooner than its horizon `H_k` before the logical arrival there. The logical arrival is the one
+//! at the source plus the local deadlines and ways before. A packet that is released at `t` arrives in
 //!
 //! ```text
 //! [t + e, t + D],   e = max over stations k that hold: Σ_{j<k} (kept_j + way_j) − H_k,   J = D − e.
@@ -15,7 +15,8 @@
 //!
 //! Releases are `I_min` apart, for each station that holds goes by logical arrivals, those of pieces
 //! of a message included. Where every station holds, `J` is little more than the bound of the last.
-//! Where none does, packets may come ahead of their time in any number, and there is no bound.
+//! Where no station does, any number of packets may arrive ahead of their time, and there is no
+//! bound.
 //!
 //! # The deadline
 //!
@@ -115,7 +116,8 @@ pub(crate) fn policer(experiment: &Experiment, i: usize, promise: &Promise) -> O
     Some(Policer::behind(channel.spec.min_interval, arrival.jitter))
 }
 
-/// What receivers add to the promises of `paths`; and per channel the time that its receiver needs.
+/// The promises of `paths` with the bounds of receivers added, and the time that the receiver of each
+/// channel needs.
 fn received(experiment: &Experiment, mut paths: Promises) -> (Promises, Vec<Span>) {
     let mut needs = vec![Span::ZERO; experiment.channels.len()];
     for receiver in &experiment.receivers {

@@ -10,8 +10,8 @@ use laxity_world::experiment::Experiment;
 use laxity_world::promise::{self, Promise, Uncovered};
 use laxity_world::results::Channel;
 
-/// A channel of a packet of 1000 B each millisecond from `a` over a switch to `b`, whose host takes
-/// no time. A packet takes 10 us on a link, 1 us on its way, and 4 us at the interface.
+/// A channel from `a` over a switch to `b`, with a packet of 1000 B each millisecond. The host of `a`
+/// takes no time. A packet takes 10 us on a link, 1 us on its way, and 4 us at the interface.
 const PATH: &str = r#"
 title = "A path to an interface"
 [host]
@@ -95,7 +95,7 @@ fn promised(experiment: &Experiment) -> Promise {
     promises.channels.into_iter().next().expect("there is a channel")
 }
 
-/// The first channel of a run, which lost nothing and kept its bound from end to end.
+/// The first channel of a run. It lost no packet and kept its bound from end to end.
 #[track_caller]
 fn kept(experiment: &Experiment) -> Channel {
     let channel = laxity_world::run(experiment).channels.swap_remove(0);
@@ -130,8 +130,8 @@ fn the_bound_is_that_of_the_path_and_of_the_receiver() {
     assert!(channel.delivery_worst > Some(22e-6 + 6e-6), "{channel:?}");
 }
 
-/// The last link delays a packet by up to 3.5 ms, four of their intervals: nothing may be dropped,
-/// and there has to be room for all that arrives at once.
+/// Each link delays a packet by up to 3.5 ms, more than three intervals. No packet may be dropped,
+/// and the slots have to be enough for the packets that arrive together.
 #[test]
 fn what_the_path_moves_closer_together_is_in_the_room_and_past_the_policer() {
     let moved = |more: &str| {

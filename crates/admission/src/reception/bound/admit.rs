@@ -187,8 +187,8 @@ struct Reservations<'a> {
     periods: Vec<Vec<(u64, Span)>>,
 }
 
-/// Channels beside each other. What they wait for together is found once, since it does not depend
-/// on which of them asks.
+/// Channels beside each other. The waits that they share are found once, since they are equal for all
+/// of them.
 struct Beside<'a> {
     all: &'a Reservations<'a>,
     asked: &'a [ReceptionRequest],

@@ -41,7 +41,7 @@ pub(super) fn cores_of(
     Ok(ChannelCores { handler, application, reader })
 }
 
-/// What a channel may end at: `None` for no interface.
+/// The interfaces at which a channel may end; `None` if its receiver has no interface.
 pub(super) fn ends_of<'a>(
     cx: &mut Context<'_>,
     routes: &Result<Vec<Route>, Reported>,

@@ -16,8 +16,9 @@ use crate::results::{Channel, ResourceResults, Run};
 /// Reads one of the uses of the CPU.
 type Use = fn(&ReceptionUses) -> Span;
 
-/// The CPU of a receiving host with that `suffix`, by its uses at the edges of a window of so many
-/// seconds, and whether it polls whenever it is idle; notes what it leaves.
+/// The CPU of a receiving host with that `suffix`, by its uses at the edges of a window of that many
+/// seconds. A host that `spins` polls whenever it is idle. The share that reception leaves is noted in
+/// `figures`.
 pub(in crate::assembly) fn cpu(
     suffix: &str,
     [opened, closed]: [&ReceptionUses; 2],
