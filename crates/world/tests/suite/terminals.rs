@@ -239,3 +239,22 @@ fn a_message_in_pieces_is_delivered_whole() {
     assert_eq!((channel.packets, channel.delivery_worst <= channel.delivery_bound), (150, true));
     assert_eq!((channel.delivered, channel.goodput), (Some(50), 2500.0 * 250.0));
 }
+
+/// Within a horizon packets leave before their logical arrival, at the host and at the port. Four
+/// messages that are sent together arrive together.
+#[test]
+fn what_leaves_within_a_horizon_is_in_the_jitter() {
+    let bursts = with("200 ms", "800 ms").replace(
+        "source = { kind = \"periodic\", interval = \"1 ms\" }",
+        "message_slots = 8\npacket_slots = 8\nsource = { kind = \"periodic\", interval = \"1 ms\", burst = 4 }",
+    )
+    .replace("kind = \"periodic\", interval = \"1 ms\", burst = 4", "kind = \"bursty\", interval = \"4 ms\", burst = 4")
+    .replace("kind = \"switch\"", "kind = \"switch\"\nhorizon = \"3500 us\"")
+    .replace("resources = \"ideal\"", "resources = \"ideal\", early = \"below_best_effort\", link = { horizon = \"3500 us\" }");
+    let experiment = experiment(&bursts);
+    assert!(promised(&experiment).room_at_interface().expect("it has a bound").slots >= 4);
+    kept(&experiment);
+    let held = self::experiment(&bursts.replace("horizon = \"3500 us\"", "horizon = \"0 us\""));
+    assert_eq!(promised(&held).room_at_interface().expect("it has a bound").slots, 1);
+    kept(&held);
+}
