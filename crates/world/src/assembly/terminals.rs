@@ -34,17 +34,18 @@ pub(super) enum Ended {
 /// The receivers of an experiment.
 pub(super) struct Terminals {
     all: Vec<Terminal>,
+    /// Per node the place of its receiver; empty without receivers.
+    places: Vec<Option<usize>>,
 }
 
 /// A receiver at the end of paths.
 pub(super) struct Terminal {
-    node: usize,
     receiver: Receiver,
     interfaces: usize,
     /// Packets in the host.
     packets: Slots,
-    /// Per channel of the experiment, the interface at which it ends, and its policer there.
-    entries: Vec<Option<Entry>>,
+    /// The channels that end here, by their places in the experiment.
+    entries: BTreeMap<u32, Entry>,
     /// Packets that their policers dropped, and that are not counted yet.
     policed: Vec<(Time, Arrived)>,
     tags: Tags,
@@ -92,31 +93,35 @@ impl Terminals {
             let entry = |(i, channel): (usize, &ChannelSpec)| {
                 let interface = channel.interface.filter(|_| channel.route.last() == Some(&receiver.node))?;
                 let policer = promise::policer(experiment, i, &promises[i]);
-                Some(Entry::new(interface, policer, channel.sends_excess()))
+                Some((i as u32, Entry::new(interface, policer, channel.sends_excess())))
             };
             Terminal {
-                node: receiver.node,
                 receiver: experiment.receiver_at_rest(receiver),
                 interfaces: receiver.interfaces.len(),
                 packets: Slots::default(),
-                entries: experiment.channels.iter().enumerate().map(entry).collect(),
+                entries: experiment.channels.iter().enumerate().filter_map(entry).collect(),
                 policed: Vec::new(),
                 tags: Tags::default(),
             }
         });
-        Self { all: terminal.collect() }
+        let mut places = Vec::new();
+        for (place, receiver) in experiment.receivers.iter().enumerate() {
+            places.resize(experiment.nodes.len(), None);
+            places[receiver.node] = Some(place);
+        }
+        Self { all: terminal.collect(), places }
     }
 
     /// The receiver at `station`, if there is one.
     #[inline]
     pub(super) fn at(&self, station: usize) -> Option<&Terminal> {
-        self.all.iter().find(|terminal| terminal.node == station)
+        Some(&self.all[(*self.places.get(station)?)?])
     }
 
     /// The same, to act on.
     #[inline]
     pub(super) fn at_mut(&mut self, station: usize) -> Option<&mut Terminal> {
-        self.all.iter_mut().find(|terminal| terminal.node == station)
+        Some(&mut self.all[(*self.places.get(station)?)?])
     }
 
     /// The CPU of the receiver at `node`, if it has one, between two edges; notes what it and its
@@ -163,7 +168,8 @@ pub(super) struct TerminalState {
 impl Terminal {
     /// A packet of `channel` is whole at its interface.
     pub(super) fn arrive(&mut self, now: Time, (channel, spec): (usize, &ChannelSpec), packet: &Packet) {
-        let entry = self.entries[channel].as_mut().expect("a channel ends at an interface of its node");
+        let entry =
+            self.entries.get_mut(&(channel as u32)).expect("a channel ends at an interface of its node");
         let class = packet.tag.class;
         let importance = spec.importance_of(packet.message);
         self.tags.arrive(importance);
@@ -207,7 +213,7 @@ impl Terminal {
         let Arrived { stream, number, importance, .. } = packet;
         let slot = Slot(u32::try_from(number).expect("it is the number of a slot"));
         let packet = *self.packets.free(slot);
-        let entry = self.entries[stream as usize].as_mut().expect("it arrived at an interface");
+        let entry = self.entries.get_mut(&stream).expect("it arrived at an interface");
         let (ended, missing) = match lost {
             Some(cause) => {
                 entry.lose(&packet);
