@@ -33,11 +33,12 @@
 //!
 //! * *A newcomer overtakes others.* `D_order` gives a newcomer the highest priority that those
 //!   below tolerate. A newcomer with a lower cost, or above channels that tolerate more, may so
-//!   precede a channel, or a budget, that it followed before. That channel then takes longer,
-//!   within its deadline. With three channels, this uses slack that might have admitted a fourth
-//!   one. A channel that passes a station twice is a newcomer to itself. The table that promised may so refuse a channel, and another table promises the others.
-//!   Where there are too few levels, a change also moves which channels share one. The law
-//!   that holds: with the channels of each station in the same order and levels no bound is longer.
+//!   precede a channel, or a budget, that it followed before. That channel then takes longer, within
+//!   its deadline. With three channels, this uses slack that might have admitted a fourth one. A
+//!   channel that passes a station twice is a newcomer to itself. The table that promised may so
+//!   refuse a channel, and another table promises the others. Where there are too few levels, a
+//!   change also moves which channels share one. The law that holds: with the channels of each
+//!   station in the same order and levels no bound is longer.
 //! * *A promise that reaches further.* Where no analysis covers the receiver, a deadline is that of
 //!   the last transmission. A removal may let an analysis cover it, and the same deadline then has
 //!   to be enough for the delivery, too.
