@@ -167,30 +167,21 @@ impl Station {
 
     /// Whether one table of channels in an order is all that it has for a link.
     pub(super) fn is_ordered(&self) -> bool {
-        matches!(self, Station::Ordered(_) | Station::Several(_))
+        self.by_order(LinkId::FIRST).is_some()
     }
 
     /// Whether it orders messages by its bounds.
     pub(super) fn goes_by_bounds(&self) -> bool {
         let by_bounds = |table: &AdmissionTable| table.test() == Test::DOrder && !table.has_levels();
-        match self {
-            Station::Ordered(table) => by_bounds(table),
-            Station::Several(links) => by_bounds(links.of(LinkId::FIRST)),
-            Station::Rates(_) | Station::Host(_) | Station::Levelled(_) | Station::Cores(_) => false,
-        }
+        self.by_order(LinkId::FIRST).is_some_and(by_bounds)
     }
 
     /// By which deadlines it goes. The demand test is about EDF by those that were asked for.
     pub(super) fn goes_by(&self) -> GoesBy {
-        let of = |table: &AdmissionTable| match table.test() {
-            Test::DOrder => GoesBy::Either,
-            Test::Demand => GoesBy::Requested,
-        };
-        match self {
-            Station::Ordered(table) => of(table),
-            Station::Several(links) => of(links.of(LinkId::FIRST)),
-            Station::Rates(_) => GoesBy::None,
-            Station::Host(_) | Station::Levelled(_) | Station::Cores(_) => GoesBy::Requested,
+        match (self, self.by_order(LinkId::FIRST).map(AdmissionTable::test)) {
+            (_, Some(Test::DOrder)) => GoesBy::Either,
+            (Station::Rates(_), _) => GoesBy::None,
+            (_, Some(Test::Demand) | None) => GoesBy::Requested,
         }
     }
 }
