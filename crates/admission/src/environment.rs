@@ -57,6 +57,16 @@ pub enum Formula {
     Corrected,
 }
 
+impl Formula {
+    /// Whether they are those of the papers, in one of their readings.
+    pub fn is_published(self) -> bool {
+        match self {
+            Formula::Papers | Formula::PapersEach | Formula::Printed => true,
+            Formula::Corrected => false,
+        }
+    }
+}
+
 /// How the CPU time is counted that starts and completions of packets take while a message is made.
 ///
 /// Each holds. The least of them depends on the channels, so a station may have a table for each.

@@ -237,12 +237,7 @@ impl Property {
         match experiment.task {
             Task::Fill(_) => Checked::Kept(Kept { unbounded: Some("nothing was run"), ..Kept::default() }),
             // The papers' formulas are printed beside the valid bounds.
-            Task::Simulate(_)
-                if matches!(
-                    experiment.admission.formula,
-                    Some(Formula::Papers | Formula::PapersEach | Formula::Printed)
-                ) =>
-            {
+            Task::Simulate(_) if experiment.admission.formula.is_some_and(Formula::is_published) => {
                 Checked::Kept(Kept { unbounded: Some("the papers' formulas"), ..Kept::default() })
             }
             Task::Simulate(_) => self.judge(&experiment, &run),

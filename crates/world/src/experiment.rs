@@ -361,10 +361,7 @@ pub enum MissesEffect {
 impl Admission {
     /// The test that goes with `formula`: the papers' knows `D_order` only.
     pub fn test_with(&self, formula: Formula) -> Test {
-        match formula {
-            Formula::Papers | Formula::PapersEach | Formula::Printed => Test::DOrder,
-            Formula::Corrected => self.test,
-        }
+        if formula.is_published() { Test::DOrder } else { self.test }
     }
 
     /// Whether EDF goes by bounds where it can.

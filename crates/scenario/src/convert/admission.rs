@@ -26,22 +26,17 @@ pub(super) fn admission(
         let help = "use `\"requested\"`, or a formula other than `\"off\"`";
         return Err(cx.fault(&word.span(), "there is no bound to order by while admission is off", help));
     }
-    if let (Some(Formula::Papers | Formula::PapersEach | Formula::Printed), Some(word)) = (formula, &test)
+    let published = formula.is_some_and(Formula::is_published);
+    if let (true, Some(word)) = (published, &test)
         && *word.get_ref() == Test::Demand
     {
         let help = "use the formula `\"corrected\"`, or leave this out";
         return Err(cx.fault(&word.span(), "the papers' formulas are admitted by `d_order`", help));
     }
     let by_bound = local_deadline.as_ref().is_some_and(|word| *word.get_ref() == LocalDeadline::Bound);
-    let by_default = match formula {
-        Some(Formula::Papers | Formula::PapersEach | Formula::Printed) => Test::DOrder,
-        _ if by_bound => Test::DOrder,
-        Some(Formula::Corrected) | None => Test::Demand,
-    };
+    let by_default = if published || by_bound { Test::DOrder } else { Test::Demand };
     let test = test.map_or(by_default, Spanned::into_inner);
-    if let (Test::Demand, Some(word)) = (test, &local_deadline)
-        && *word.get_ref() == LocalDeadline::Bound
-    {
+    if let (Test::Demand, true, Some(word)) = (test, by_bound, &local_deadline) {
         let reason = "the demand test is about EDF by the requested deadlines, and no other";
         return Err(cx.fault(&word.span(), reason, "use `\"requested\"`, or leave this out"));
     }

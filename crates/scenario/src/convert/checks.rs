@@ -55,12 +55,10 @@ pub(super) fn only_receives(cx: &mut Context<'_>, experiment: &Experiment) -> Re
     let network = &networks[0];
     let plain = nodes.len() == 1 && matches!(network.medium, MediumSpec::PointToPoint);
     let (reason, help) = match () {
-        () if matches!(admission.formula, Some(Formula::Papers | Formula::PapersEach | Formula::Printed)) => {
-            (
-                "the papers have no formulas for a host that receives",
-                "use the formula `\"corrected\"`, or `\"off\"`",
-            )
-        }
+        () if admission.formula.is_some_and(Formula::is_published) => (
+            "the papers have no formulas for a host that receives",
+            "use the formula `\"corrected\"`, or `\"off\"`",
+        ),
         () if matches!(task, Task::Fill(_)) => (
             "copies are counted of channels that are sent, and those of this scenario come in",
             "remove `fill` under `[admission]`",

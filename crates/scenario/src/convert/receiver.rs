@@ -214,12 +214,10 @@ pub(super) fn at_ends(
     }
     let Experiment { clock, admission, task, commands, ports, .. } = experiment;
     let whole = match () {
-        () if matches!(admission.formula, Some(Formula::Papers | Formula::PapersEach | Formula::Printed)) => {
-            Some((
-                "the papers have no formulas for a host that receives at interfaces",
-                "use the formula `\"corrected\"`, or `\"off\"`",
-            ))
-        }
+        () if admission.formula.is_some_and(Formula::is_published) => Some((
+            "the papers have no formulas for a host that receives at interfaces",
+            "use the formula `\"corrected\"`, or `\"off\"`",
+        )),
         () if matches!(task, Task::Fill(_)) => Some((
             "copies are counted along paths, and some of this scenario end at interfaces",
             "remove `fill` under `[admission]`, or the interfaces",

@@ -285,12 +285,10 @@ pub(super) fn only_virtual_interfaces(cx: &mut Context<'_>, experiment: &Experim
     let Experiment { faults, ports, clock, admission, task, channels, .. } = experiment;
     let instant = via.adapter.engines.network.takes(Bytes::new(1)).is_zero();
     let (reason, help) = match () {
-        () if matches!(admission.formula, Some(Formula::Papers | Formula::PapersEach | Formula::Printed)) => {
-            (
-                "the papers have no formulas for virtual interfaces",
-                "use the formula `\"corrected\"`, or `\"off\"`",
-            )
-        }
+        () if admission.formula.is_some_and(Formula::is_published) => (
+            "the papers have no formulas for virtual interfaces",
+            "use the formula `\"corrected\"`, or `\"off\"`",
+        ),
         () if matches!(task, Task::Fill(_)) => {
             ("no copies are counted of virtual interfaces", "remove `fill` under `[admission]`")
         }
