@@ -47,9 +47,7 @@ fn interfaces(experiment: &Experiment, promises: &Promises) -> Vec<[String; 4]> 
     let mut rows = Vec::new();
     for receiver in &experiment.receivers {
         for (i, InterfaceSpec { name, config }) in receiver.interfaces.iter().enumerate() {
-            let here = |channel: &ChannelSpec| {
-                channel.interface == Some(i) && channel.route.last() == Some(&receiver.node)
-            };
+            let here = |channel: &ChannelSpec| receiver.entry(channel) == Some(i);
             let each = experiment.channels.iter().zip(&promises.channels);
             let Some(ReceptionRoom { slots, buffers }) = each
                 .filter(|(channel, _)| here(channel))

@@ -91,7 +91,7 @@ impl Terminals {
         let receivers = experiment.receivers.iter();
         let terminal = receivers.map(|receiver| {
             let entry = |(i, channel): (usize, &ChannelSpec)| {
-                let interface = channel.interface.filter(|_| channel.route.last() == Some(&receiver.node))?;
+                let interface = receiver.entry(channel)?;
                 let policer = promise::policer(experiment, i, &promises[i]);
                 Some((i as u32, Entry::new(interface, policer, channel.sends_excess())))
             };
@@ -104,9 +104,8 @@ impl Terminals {
                 tags: Tags::default(),
             }
         });
-        let mut places = Vec::new();
+        let mut places = vec![None; experiment.nodes.len()];
         for (place, receiver) in experiment.receivers.iter().enumerate() {
-            places.resize(experiment.nodes.len(), None);
             places[receiver.node] = Some(place);
         }
         Self { all: terminal.collect(), places }

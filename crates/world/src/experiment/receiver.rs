@@ -16,6 +16,13 @@ pub struct ReceiverSpec {
     pub programs: Vec<ProgramSpec>,
 }
 
+impl ReceiverSpec {
+    /// The interface of this receiver at which `channel` ends, if it ends here.
+    pub fn entry(&self, channel: &ChannelSpec) -> Option<usize> {
+        channel.interface.filter(|_| channel.route.last() == Some(&self.node))
+    }
+}
+
 /// An interface at which channels arrive.
 #[derive(Debug, Clone)]
 pub struct InterfaceSpec {
@@ -85,14 +92,12 @@ impl Experiment {
         class: Class,
         here: impl Fn(&ChannelSpec) -> bool,
     ) -> bool {
-        let ends = |channel: &&ChannelSpec| {
-            channel.interface.is_some() && channel.route.last() == Some(&receiver.node)
-        };
         let excess = |channel: &ChannelSpec| channel.sends_excess() && !self.only_receives();
         let sends = |channel: &ChannelSpec| match class {
             Class::RealTime => channel.class == Class::RealTime,
             Class::BestEffort => channel.class == Class::BestEffort || excess(channel),
         };
+        let ends = |channel: &&ChannelSpec| receiver.entry(channel).is_some();
         self.channels.iter().filter(ends).any(|channel| here(channel) && sends(channel))
     }
 

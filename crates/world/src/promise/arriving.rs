@@ -152,8 +152,7 @@ fn at_receiver(
 ) {
     let asks = |i: &usize| {
         let channel = &experiment.channels[*i];
-        let ends = channel.interface.is_some() && channel.route.last() == Some(&receiver.node);
-        ends && channel.class == Class::RealTime && !promises[*i].is_refused()
+        receiver.entry(channel).is_some() && channel.class == Class::RealTime && !promises[*i].is_refused()
     };
     let asking: Vec<usize> = (0..experiment.channels.len()).filter(asks).collect();
     // Packets of a channel without a bound on its path take turns and room of the others.
