@@ -169,16 +169,17 @@ fn at_receiver(
             return;
         }
     };
-    let without_end = |(.., request): &(usize, Arrival, ReceptionRequest)| ReceptionRequest {
-        deadline: Span::MAX,
-        ..*request
-    };
-    let whenever: Vec<ReceptionRequest> = requests.iter().map(without_end).collect();
-    for ((i, ..), answer) in requests.iter().zip(bound::admit(&host, &whenever)) {
-        needs[*i] = answer.map_or(Span::ZERO, |bound| bound.bound);
-    }
     let asked: Vec<ReceptionRequest> = requests.iter().map(|(.., request)| *request).collect();
-    for ((i, _, request), answer) in requests.iter().zip(bound::admit(&host, &asked)) {
+    let answers = bound::admit(&host, &asked);
+    // Of channels that are all admitted, no deadline changes the bounds.
+    if answers.iter().any(Result::is_err) {
+        let without_end = |request: &ReceptionRequest| ReceptionRequest { deadline: Span::MAX, ..*request };
+        let whenever: Vec<ReceptionRequest> = asked.iter().map(without_end).collect();
+        note(needs, &requests, &bound::admit(&host, &whenever));
+    } else {
+        note(needs, &requests, &answers);
+    }
+    for ((i, _, request), answer) in requests.iter().zip(answers) {
         let channel = &experiment.channels[*i];
         promises[*i] = match answer {
             Ok(bound) => {
@@ -196,6 +197,17 @@ fn at_receiver(
                 Promise::Unreceived(ReceptionRefusal { whose, missing })
             }
         };
+    }
+}
+
+/// Notes what the receiver needs of the deadline of each channel in `needs`.
+fn note(
+    needs: &mut [Span],
+    requests: &[(usize, Arrival, ReceptionRequest)],
+    answers: &[Result<ReceptionBound, ReceptionRefusal>],
+) {
+    for ((i, ..), answer) in requests.iter().zip(answers) {
+        needs[*i] = answer.as_ref().map_or(Span::ZERO, |bound| bound.bound);
     }
 }
 
