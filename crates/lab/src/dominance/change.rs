@@ -66,7 +66,8 @@ pub struct FileChange {
 /// All changes of the file `text`, which describes `experiment`.
 pub fn changes(text: &str, experiment: &Experiment) -> Vec<FileChange> {
     let file = File::new(text);
-    let mut all = Changes { file: &file, experiment, found: Vec::new() };
+    let within = experiment.via.is_none() && !experiment.only_receives() && anomaly::by_order(experiment);
+    let mut all = Changes { file: &file, experiment, within, found: Vec::new() };
     for place in file.channels() {
         all.of_channel(place);
     }
@@ -79,6 +80,8 @@ pub fn changes(text: &str, experiment: &Experiment) -> Vec<FileChange> {
 struct Changes<'a> {
     file: &'a File,
     experiment: &'a Experiment,
+    /// A station admits no deadline beyond the interval.
+    within: bool,
     found: Vec<FileChange>,
 }
 
@@ -134,9 +137,7 @@ impl Changes<'_> {
             change(self, Law::Rate, "min_interval", span(interval), &|section| section.remove("rate"));
         }
         let Some(deadline) = first.deadline else { return };
-        let limited =
-            experiment.via.is_none() && !experiment.only_receives() && anomaly::by_order(experiment);
-        let most = if limited { spec.min_interval } else { Span::MAX };
+        let most = if self.within { spec.min_interval } else { Span::MAX };
         for longer in BTreeSet::from([deadline + deadline / 8, deadline * 4].map(|span| span.min(most))) {
             if longer > deadline {
                 change(self, Law::Deadline, "deadline", span(longer), &|_| ());
