@@ -74,6 +74,15 @@ mod tests {
         Policer::new(TrafficSpec { max_message: size, min_message: size, burst, min_interval })
     }
 
+    /// Numbers below those that are asked for.
+    fn draws(seed: u64) -> impl FnMut(u64) -> u64 {
+        let mut random = seed;
+        move |below| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % below
+        }
+    }
+
     fn passed(burst: u32, times: &[u64]) -> Vec<bool> {
         let mut policer = policer(burst);
         times.iter().map(|us| policer.passes(Time::ZERO + Span::from_us(*us))).collect()
@@ -91,12 +100,7 @@ mod tests {
     fn what_a_network_moved_closer_together_passes() {
         let us = Span::from_us;
         for jitter in [0, 1, 9, 10, 11, 25, 70] {
-            let mut random = 99u64;
-            let mut draw = |below: u64| {
-                random =
-                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                (random >> 33) % below
-            };
+            let mut draw = draws(99);
             for _ in 0..200 {
                 let (mut released, mut arrivals) = (0, Vec::new());
                 for _ in 0..50 {
@@ -120,12 +124,10 @@ mod tests {
     fn in_no_interval_more_pass_than_the_contract_says() {
         for burst in 1..5u32 {
             let mut policer = policer(burst);
-            let mut random = 12_345u64;
+            let mut draw = draws(12_345);
             let (mut at, mut passed) = (0u64, Vec::new());
             for _ in 0..400 {
-                random =
-                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                at += (random >> 33) % 12;
+                at += draw(12);
                 if policer.passes(Time::ZERO + Span::from_us(at)) {
                     passed.push(at);
                 }
