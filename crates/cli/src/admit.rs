@@ -282,7 +282,7 @@ fn refused(
         // Buffers are for a contract and not for a deadline.
         None if no_room => {}
         None if channel.deadline.is_none() => {}
-        None if is_limited(experiment, answer) => {
+        None if is_limited(experiment, advice, answer) => {
             *text += &format!(
                 "  no deadline up to its interval, {}, was found that would be admitted beside the others, and the test in use \
                  covers no longer one\n",
@@ -326,10 +326,10 @@ fn refused(
 }
 
 /// Whether the station that refuses admits by a test that knows no deadline beyond the interval.
-fn is_limited(experiment: &Experiment, answer: &Promise) -> bool {
+fn is_limited(experiment: &Experiment, advice: &mut Advice<'_>, answer: &Promise) -> bool {
     let Promise::Refused(refused) = answer else { return false };
     let by_tables = experiment.via.is_none() && !experiment.only_receives();
-    by_tables && promise::tests(experiment).get(refused.node) == Some(&Some(Test::DOrder))
+    by_tables && advice.test(refused.node) == Some(Test::DOrder)
 }
 
 /// The first setting with which channel `i` would have a bound, as the file would say it.
@@ -418,14 +418,8 @@ fn at_interface(text: &mut String, hop: &Hop, room: ReceptionRoom, place: &str) 
     let mut count = |number: u64, what: &str| {
         writeln!(text, "    {number:>14}  {what}").expect("text takes text");
     };
-    count(
-        hop.backlog,
-        if hop.backlog == 1 {
-            "packet of the channel there at a time, at most"
-        } else {
-            "packets of the channel there at a time, at most"
-        },
-    );
+    let packets = if hop.backlog == 1 { "packet" } else { "packets" };
+    count(hop.backlog, &format!("{packets} of the channel there at a time, at most"));
     count(room.slots, "slots for real time that its interface needs");
     if let Some(buffers) = room.buffers {
         count(buffers, "receive buffers for real time that its interface needs");

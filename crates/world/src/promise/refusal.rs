@@ -5,7 +5,7 @@
 mod turn;
 
 use laxity_admission::reception::bound;
-use laxity_admission::{Bound, Breakdown, Formula, Reason, Request, Term};
+use laxity_admission::{Bound, Breakdown, Formula, Reason, Request, Term, Test};
 use laxity_model::source::{AdversaryParameters, Allowance, Sizes, SourceParameters};
 use laxity_qos::discipline::Order;
 use laxity_qos::traffic::TrafficSpec;
@@ -14,6 +14,7 @@ use laxity_units::{Span, Time};
 use self::turn::Turns;
 use super::admit::{self, promises, request, request_where_it_comes_in};
 use super::answer::{Promise, Refused, Room};
+use super::proof::tests;
 use super::room::{self, NO_END};
 use super::table::{Reserved, Tables};
 use super::via::Before;
@@ -82,6 +83,8 @@ pub struct Advice<'a> {
     all: Option<All>,
     /// Why no channel has a bound.
     uncovered: Option<Option<Uncovered>>,
+    /// Per station, the test of its table.
+    tests: Option<Vec<Option<Test>>>,
     turns: Turns,
 }
 
@@ -96,7 +99,7 @@ struct All {
 impl<'a> Advice<'a> {
     /// For the channels of `experiment` that admission by `formula` refused.
     pub fn of(experiment: &'a Experiment, formula: Formula) -> Self {
-        Self { experiment, formula, all: None, uncovered: None, turns: Turns::default() }
+        Self { experiment, formula, all: None, uncovered: None, tests: None, turns: Turns::default() }
     }
 
     /// A change with which channel `index` would be admitted, of which the result was `refused`.
@@ -121,6 +124,13 @@ impl<'a> Advice<'a> {
     /// How far channel `index`, which was refused, is from being admitted.
     pub fn shortfall(&mut self, index: usize) -> Shortfall {
         self.beside_all_others(index, |mut beside| beside.shortfall(None).unwrap_or_default())
+    }
+
+    /// The test that decides at `station` which channels fit together, where one of channels in an
+    /// order does.
+    pub fn test(&mut self, station: usize) -> Option<Test> {
+        let tests = self.tests.get_or_insert_with(|| tests(self.experiment));
+        tests.get(station).copied().flatten()
     }
 
     /// Why no channel has a promise, if so.
