@@ -2,8 +2,9 @@
 //! = C_l + C_i` each.
 //!
 //! Take a message `m` by one link, and `s`, `τ`, `f` as in [`super::trajectory`]; let `D` be the
-//! packets with each adapter at most. Two bounds are known for another link, and the smaller is
-//! taken.
+//! packets with each adapter at most. Two bounds are known for another link. The smaller is taken,
+//! or that by packets, as [`CountingOthers`] says: the smaller for each link by itself may leave no
+//! time to all together, and then fewer channels would disturb more.
 //!
 //! # By time
 //!
@@ -65,26 +66,15 @@
 
 use laxity_units::Span;
 
-use super::environment::{Above, Environment, Interference, OtherLink, ResourceModel};
+use super::environment::{Above, CountingOthers, Environment, Interference, OtherLink, ResourceModel};
 use super::population::Population;
 use super::terms::{ps, span};
 use super::trajectory::Beside;
 use super::transmission::start;
 use super::{o2, o3};
 
-/// Which of the two ways of counting is taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
-    /// The smaller of the two, as far as that is known beforehand, for each link by itself.
-    Less,
-    /// By packets wherever that has an end. The time that links take may leave little to each and
-    /// no time to all together; then fewer channels, for which counting by time is smaller, would
-    /// disturb more.
-    Packets,
-}
-
 impl Beside {
-    pub(super) fn of(environment: &Environment, population: &Population, way: Way) -> Self {
+    pub(super) fn of(environment: &Environment, population: &Population) -> Self {
         let mut all = Self::default();
         if environment.others.is_empty() {
             return all;
@@ -99,9 +89,9 @@ impl Beside {
             let once = gap
                 .zip(waiting(environment, other))
                 .map(|(gap, waiting)| (gap, cost * (waiting + made(environment, population) + depth + 1)));
-            let is_taken = |gap: &Gap, once: u128| match way {
-                Way::Less => once + packets * gap.of_each < by_time,
-                Way::Packets => true,
+            let is_taken = |gap: &Gap, once: u128| match environment.counting_others {
+                CountingOthers::Expected => once + packets * gap.of_each < by_time,
+                CountingOthers::Packets => true,
             };
             match once.filter(|(gap, once)| is_taken(gap, *once)) {
                 Some((gap, once)) => {

@@ -83,6 +83,20 @@ pub enum Counting {
     Polls(Span),
 }
 
+/// How the CPU time is counted that starts and completions at the other links of the host take.
+///
+/// Each holds, and a station may have a table for each. By time, links may leave little of the CPU
+/// to each and nothing to all together. By packets, what a link takes does not depend on how many
+/// channels there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CountingOthers {
+    /// By time or by packets, for each link by itself, as the less is expected.
+    #[default]
+    Expected,
+    /// By packets, wherever that has an end.
+    Packets,
+}
+
 /// Traffic without a guarantee that shares the host, in any amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BestEffort {
@@ -167,6 +181,8 @@ pub struct Environment {
     pub interference: Vec<Interference>,
     /// The other links of the host.
     pub others: Vec<OtherLink>,
+    /// How the CPU time that they take is counted.
+    pub counting_others: CountingOthers,
     /// The source of the formulas.
     pub formula: Formula,
 }
@@ -244,6 +260,7 @@ impl Environment {
             slice: Span::ZERO,
             interference: Vec::new(),
             others: Vec::new(),
+            counting_others: CountingOthers::default(),
             formula: Formula::Corrected,
         }
     }

@@ -75,8 +75,8 @@ pub use chances::{Varying, share_late};
 pub use cores::{Caller, CorePlace, CoresTable, WayOut};
 pub use decision::{AdmissionId, AdmissionRefusal, Bound, Claimant, Decision, Deficit, Reason, Scarce};
 pub use environment::{
-    Above, ApplicationWork, BestEffort, Buffers, Counting, Environment, EnvironmentError, Formula,
-    Interference, OtherLink, ReceivingProgram, Request, RequestError, ResourceModel,
+    Above, ApplicationWork, BestEffort, Buffers, Counting, CountingOthers, Environment, EnvironmentError,
+    Formula, Interference, OtherLink, ReceivingProgram, Request, RequestError, ResourceModel,
 };
 pub use levelled_host::LevelledHost;
 pub use rated_host::{RatedHost, Unrated};

@@ -1,6 +1,5 @@
 //! One model and one formula, made concrete for the channels that share the host.
 
-use super::beside::Way;
 use super::decision::{Deficit, Impossible, Reason, Scarce};
 use super::environment::{Environment, Formula, Request, ResourceModel};
 use super::population::Population;
@@ -33,18 +32,7 @@ impl Shared {
         if population.never_yields {
             return Err((Scarce::Cpu, Deficit::Unbounded, Reason::BestEffortNeverYields));
         }
-        let least = Self::beside(environment, population, Way::Less);
-        match least {
-            Err((.., Reason::InterferenceTakesAll)) if !environment.others.is_empty() => {
-                Self::beside(environment, population, Way::Packets)
-            }
-            known => known,
-        }
-    }
-
-    /// By the corrected formulas, with what other links take counted in one way.
-    fn beside(environment: &Environment, population: &Population, way: Way) -> Result<Self, Impossible> {
-        let beside = Beside::of(environment, population, way);
+        let beside = Beside::of(environment, population);
         let charges = match environment.model {
             ResourceModel::Ideal => ideal::charges(environment, population, &beside),
             ResourceModel::O1 => o1::charges(environment, population, &beside),

@@ -15,7 +15,6 @@ mod tandem;
 use laxity_units::{Bytes, Span};
 use proptest::prelude::*;
 
-use super::beside::Way;
 use super::model::Shared;
 use super::population::Population;
 use super::trajectory::Beside;
@@ -474,7 +473,7 @@ proptest! {
     fn the_split_maximum_is_found(environment in environments(), request in requests()) {
         let request = &request[0];
         let all = Population::of_best_effort(&environment).with(&environment, request);
-        let beside = Beside::of(&environment, &all, Way::Less);
+        let beside = Beside::of(&environment, &all);
         let charges = match environment.model {
             ResourceModel::Ideal => ideal::charges(&environment, &all, &beside),
             ResourceModel::O1 => o1::charges(&environment, &all, &beside),

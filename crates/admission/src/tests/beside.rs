@@ -36,7 +36,7 @@ fn beside(other: OtherLink) -> Beside {
 
 fn of(environment: &Environment) -> Beside {
     let all = Population::of_best_effort(environment).with(environment, &packet(us(1000)));
-    Beside::of(environment, &all, Way::Less)
+    Beside::of(environment, &all)
 }
 
 /// A block and four packets ahead are 100 us. By time that is 15 (2 + ⌈100/50⌉) = 60; by packets,
@@ -87,16 +87,19 @@ fn a_fast_link_is_counted_by_packets() {
 #[test]
 fn links_that_take_all_together_are_counted_by_packets() {
     let other = OtherLink { apart: us(25), longest: us(60), buffers: Some(40) };
-    let admits = |model: ResourceModel, others: &[OtherLink]| {
-        let environment = Environment { model, others: others.to_vec(), ..host(other) };
+    let admits = |model: ResourceModel, counting_others: CountingOthers, others: &[OtherLink]| {
+        let environment = Environment { model, others: others.to_vec(), counting_others, ..host(other) };
         let mut table = table(environment);
         matches!(table.request(packet(Span::from_ms(9))), Decision::Admitted { .. })
     };
+    use CountingOthers::{Expected, Packets};
     let endless = OtherLink { buffers: None, ..other };
     for model in [ResourceModel::O1, ResourceModel::O2] {
-        assert!(admits(model, &[other]) && admits(model, &[endless]), "{model:?}");
-        assert!(admits(model, &[other, other]) && admits(model, &[other, endless]), "{model:?}");
-        assert!(!admits(model, &[endless, endless]), "{model:?}");
+        assert!(admits(model, Expected, &[other]) && admits(model, Expected, &[endless]), "{model:?}");
+        for two in [[other, other], [other, endless]] {
+            assert!(!admits(model, Expected, &two) && admits(model, Packets, &two), "{model:?}");
+        }
+        assert!(!admits(model, Packets, &[endless, endless]), "{model:?}");
     }
 }
 

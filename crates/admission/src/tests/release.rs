@@ -16,14 +16,15 @@ fn others() -> impl Strategy<Value = Vec<OtherLink>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Beside other links, of which the lower estimate is taken, the remaining channels are still
+    /// Beside other links, counted in either way, the remaining channels are still
     /// in time, and a channel that joins and leaves at once has no effect.
     #[test]
     fn whoever_stays_is_in_time(
-        environment in environments(), others in others(), test in prop_oneof![Just(Test::DOrder), Just(Test::Demand)],
+        environment in environments(), others in others(),
+        counting_others in prop_oneof![Just(CountingOthers::Expected), Just(CountingOthers::Packets)], test in prop_oneof![Just(Test::DOrder), Just(Test::Demand)],
         requests in requests(), leaving in prop::collection::vec(0usize..40, 1..20),
     ) {
-        let environment = Environment { others, formula: Formula::Corrected, ..environment };
+        let environment = Environment { others, counting_others, formula: Formula::Corrected, ..environment };
         let mut table = AdmissionTable::with_test(environment, test).unwrap();
         for request in requests {
             let before = table.bounds();

@@ -34,7 +34,8 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use laxity_admission::{
-    AdmissionId, AdmissionRefusal, Bound, Breakdown, Counting, Deficit, Formula, Pays, Request, ResourceModel,
+    AdmissionId, AdmissionRefusal, Bound, Breakdown, Counting, CountingOthers, Deficit, Formula, Pays,
+    Request, ResourceModel,
 };
 use laxity_model::adapter::Notification;
 use laxity_qos::channel::LinkId;
@@ -59,6 +60,8 @@ pub struct Reading {
     pub moderated: ByModeration,
     /// The CPU time of starts and completions.
     pub counting: Counting,
+    /// The CPU time of those at the other links of the host.
+    pub others: CountingOthers,
     /// How CPU and link are shared, where an analysis covers the station.
     pub model: Option<ResourceModel>,
     /// The link of the table, at a host with several of which guaranteed channels leave by none: each
@@ -114,14 +117,23 @@ pub(super) fn readings(
     let ways: Vec<ByModeration> = ways.into_iter().filter(is_way).collect();
     let adapters = experiment.nodes[node].adapters.len();
     let links = if promising(experiment, node).is_empty() { adapters } else { 1 };
-    let mut all = Vec::with_capacity(countings.len() * choices.len() * ways.len() * links);
-    for counting in countings {
+    let others: &[CountingOthers] = match covered.model {
+        ResourceModel::Ideal | ResourceModel::O1 | ResourceModel::O2 if charged && adapters > 1 => {
+            &[CountingOthers::Expected, CountingOthers::Packets]
+        }
+        _ => &[CountingOthers::Expected],
+    };
+    let mut all = Vec::with_capacity(countings.len() * others.len() * choices.len() * ways.len() * links);
+    for (counting, &others) in
+        countings.iter().flat_map(|&counting| others.iter().map(move |by| (counting, by)))
+    {
         for &arrivals in &choices {
             for link in (0..links as u8).map(LinkId) {
                 all.extend(ways.iter().map(|&moderated| Reading {
                     arrivals,
                     moderated,
                     counting,
+                    others,
                     model,
                     link,
                 }));

@@ -3,7 +3,7 @@
 
 use laxity_admission::station::Link;
 use laxity_admission::{
-    Above, BestEffort, Counting, Environment, Formula, Interference, ResourceModel, Timers,
+    Above, BestEffort, Counting, CountingOthers, Environment, Formula, Interference, ResourceModel, Timers,
 };
 use laxity_model::adapter::Notification;
 use laxity_model::host::Applications;
@@ -69,6 +69,7 @@ pub(super) fn environment(
             slice: Span::ZERO,
             interference: Vec::new(),
             others: Vec::new(),
+            counting_others: CountingOthers::default(),
             formula,
         });
     }
@@ -102,6 +103,7 @@ pub(super) fn environment(
         best_effort,
         slice: left.map(|application| application.slice).max().unwrap_or_default(),
         others: other_links(experiment, (node, at), &links)?,
+        counting_others: reading.others,
         interference: match formula {
             // They do not know any.
             Formula::Papers | Formula::PapersEach | Formula::Printed => Vec::new(),

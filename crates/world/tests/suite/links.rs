@@ -230,7 +230,7 @@ fn each_link_has_its_own_bound() {
     };
     let (by_level, by_order) = (experiment(LEVELS, NAMES, &channels), experiment(EDF, NAMES, &channels));
     let (by_level, latest) = (bounds(&by_level), bounds(&by_order));
-    assert!(by_level[1].higher < Span::from_us(100), "{}", by_level[1].higher);
+    assert!(by_level[1].higher < Span::from_us(110), "{}", by_level[1].higher);
     for bound in by_level.iter().chain(&latest) {
         let terms = bound.wait + bound.service + bound.higher + bound.interference;
         assert_eq!(terms, bound.bound, "{bound:?}");
@@ -282,7 +282,12 @@ fn who_is_refused_is_at_no_link() {
         for (to, deadline) in [("c", "200 us"), ("b", "2 ms")] {
             let promised = asked(order, names, &[urgent("hasty", &["a", to], 3000, deadline)]);
             assert!(promised[0].is_refused(), "{:?}", promised[0]);
-            assert_eq!(bounds(&promised[1..]), without, "{order} {names:?} {to}");
+            // Counted by packets its buffers are there, which take some CPU time, and no message of it is.
+            let beside = bounds(&promised[1..]);
+            let alike = |(beside, without): (&Span, &Span)| {
+                beside >= without && *beside <= without.saturating_add(Span::from_us(40))
+            };
+            assert!(beside.iter().zip(&without).all(alike), "{order} {names:?} {to}: {beside:?}, {without:?}");
         }
     }
 }
@@ -306,10 +311,10 @@ fn as_many_channels_as_levels_have_one_each() {
     assert!(levels.eq((0..31).rev().map(Some)));
 }
 
-/// Beside one message of `slow` a message of `late` makes it wait till 4502.747 us by the slow
-/// link's table, so with 4450 us it has to be above there; the fast link's table would have it
+/// Beside one message of `slow` a message of `late` makes it wait till 4176.560 us by the slow
+/// link's table, so with 4150 us it has to be above there; the fast link's table would have it
 /// below, as each channel is put as high as those below tolerate. There is one level for each at
-/// the CPU, so it is above in both. With 53 us more `slow` tolerates `late` above it in both; by
+/// the CPU, so it is above in both. With 353 us more `slow` tolerates `late` above it in both; by
 /// EDF it need not be either; and an earlier request for less is below in both.
 #[test]
 fn the_tables_of_all_links_have_one_order() {
@@ -323,18 +328,18 @@ fn the_tables_of_all_links_have_one_order() {
         promised.iter().map(|promise| promise.hops()[0].bound.level).collect::<Vec<_>>()
     };
     for names in [NAMES, ["z", "y"]] {
-        assert_eq!(asked(LEVELS, names, "4450 us", false), [Some(0), Some(1)]);
+        assert_eq!(asked(LEVELS, names, "4150 us", false), [Some(0), Some(1)]);
         assert_eq!(asked(LEVELS, names, "4503 us", false), [Some(1), Some(0)]);
-        assert_eq!(asked(LEVELS, names, "4450 us", true), [Some(1), Some(0)]);
-        assert_eq!(asked(EDF, names, "4450 us", false), [None, None]);
+        assert_eq!(asked(LEVELS, names, "4150 us", true), [Some(1), Some(0)]);
+        assert_eq!(asked(EDF, names, "4150 us", false), [None, None]);
     }
 }
 
-/// The least deadline of `late` is what it waits for at the place that it would have: 4502.747 us
-/// below a message by the slow link, where that has to be above, and 1697.840 us above it.
+/// The least deadline of `late` is what it waits for at the place that it would have: above
+/// 4150 us below a message by the slow link, where that has to be above, and less above it.
 #[test]
 fn the_deadline_that_is_named_is_that_of_the_one_order() {
-    for (names, deadline) in [(NAMES, "4450 us"), (["z", "y"], "4450 us"), (NAMES, "4503 us")] {
+    for (names, deadline) in [(NAMES, "4150 us"), (["z", "y"], "4150 us"), (NAMES, "4503 us")] {
         let channels =
             [urgent("slow", &["a", "c"], 3000, deadline), urgent("late", &["a", "b"], 3000, "100 us")];
         let mut experiment = experiment(LEVELS, names, &channels);
@@ -344,7 +349,7 @@ fn the_deadline_that_is_named_is_that_of_the_one_order() {
             experiment.channels[1].deadline = Some(deadline);
             assert_eq!(promises(&experiment)[1].is_refused(), refused, "{deadline}");
         }
-        assert_eq!(least > Span::from_us(2 * 4450), deadline == "4450 us", "{least}");
+        assert_eq!(least > Span::from_us(2 * 4150), deadline == "4150 us", "{least}");
     }
 }
 

@@ -252,6 +252,7 @@ impl Case {
             slice: self.left().map(|application| application.slice).max().unwrap_or_default(),
             interference: self.timers(),
             others: Vec::new(),
+            counting_others: Default::default(),
             formula,
         }
     }
