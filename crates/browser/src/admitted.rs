@@ -95,19 +95,16 @@ fn terms(experiment: &Experiment, promise: &Promise) -> Vec<Value> {
         return vec![json!({ "station": null, "time": seconds(received.bound), "terms": terms })];
     }
     let hops = promise.hops();
-    let of = |(i, hop): (usize, &Hop)| {
-        let station = experiment.place(hop.node);
-        let last = i + 1 == hops.len();
-        let time = if last { hop.kept } else { hop.local_deadline };
+    let of = |hop: &Hop| {
         json!({
-            "station": (hops.len() > 1).then_some(station),
-            "time": seconds(time),
+            "station": (hops.len() > 1).then(|| experiment.place(hop.node)),
+            "time": seconds(hop.kept),
             "way": seconds(hop.way),
             "backlog": hop.backlog,
             "terms": parts(&hop.wait, &hop.service, &hop.bound),
         })
     };
-    hops.iter().enumerate().map(of).collect()
+    hops.iter().map(of).collect()
 }
 
 fn parts(wait: &Breakdown, service: &Breakdown, bound: &Bound) -> Vec<Value> {

@@ -192,3 +192,21 @@ fn a_drawing_has_every_adapter_that_is_built_in() {
         assert!(design["adapters"][0]["table"]["kind"].is_string(), "{name}");
     }
 }
+
+#[test]
+fn the_parts_of_the_stations_and_the_ways_between_them_are_the_bound() {
+    for text in [NIC, OFFICE] {
+        let design = ask(&json!({ "do": "design", "text": text }));
+        let channels = design["admission"]["channels"].as_array().unwrap();
+        let admitted: Vec<_> = channels.iter().filter(|channel| channel["verdict"] == "admitted").collect();
+        assert!(!admitted.is_empty(), "{design}");
+        for channel in admitted {
+            let number = |value: &Value| value.as_f64().unwrap();
+            let hops = channel["terms"].as_array().unwrap();
+            let ways: f64 = hops.iter().rev().skip(1).map(|hop| number(&hop["way"])).sum();
+            let all = ways + hops.iter().map(|hop| number(&hop["time"])).sum::<f64>();
+            let bound = number(&channel["bound"]);
+            assert!((all - bound).abs() < 2e-9 * hops.len() as f64, "{all} and {bound}: {channel}");
+        }
+    }
+}

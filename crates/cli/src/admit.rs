@@ -347,13 +347,12 @@ fn along_the_way(text: &mut String, experiment: &Experiment, promise: &Promise, 
             term(text, 2, bound, &format!("delay bound until a message is {end}"));
         }
     }
-    let last = hops.len() - 1;
     for (i, hop) in hops.iter().enumerate() {
-        let (cost, what) = match i == last {
-            true => (hop.kept, "bound"),
-            false => (hop.local_deadline, "local deadline"),
+        let order = match hop.local_deadline == hop.kept {
+            true => String::new(),
+            false => format!(" (it orders by a local deadline of {})", hop.local_deadline),
         };
-        term(text, 4, cost, &format!("{what} at {}", place(experiment, hops, i)));
+        term(text, 4, hop.kept, &format!("bound at {}{order}", place(experiment, hops, i)));
         if !hop.way.is_zero() {
             term(text, 4, hop.way, "propagation and latency to the next station, at most");
         }

@@ -102,6 +102,7 @@ fn hop(experiment: &Experiment, hops: &[Hop], i: usize) -> Value {
         "station": place(experiment, hops, i),
         "asked": hop.bound.deadline.as_secs_f64(),
         "bound": hop.bound.bound.as_secs_f64(),
+        "kept": hop.kept.as_secs_f64(),
         "local_deadline": hop.local_deadline.as_secs_f64(),
         "to_next": hop.way.as_secs_f64(),
         "waiting": terms(hop.wait.terms()),
