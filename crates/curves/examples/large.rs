@@ -20,6 +20,7 @@ fn main() {
         shapers: Vec::new(),
         gates: None,
         cyclic: Vec::new(),
+        preemption: None,
     };
     // For each switch: ten links of hosts, ten links to hosts, the links to the right and to the left.
     let server = |switch: usize, which: usize| switch * 22 + which;

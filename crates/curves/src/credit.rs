@@ -130,6 +130,7 @@ mod tests {
             shapers,
             gates: None,
             cyclic: Vec::new(),
+            preemption: None,
         }
     }
 

@@ -139,6 +139,7 @@ mod tests {
             shapers: Vec::new(),
             gates: None,
             cyclic,
+            preemption: None,
         };
         let size = Bytes::new(500);
         let source = vec![Bucket::Frames { size, burst, interval: Span::from_us(500) }];

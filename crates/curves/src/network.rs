@@ -11,7 +11,8 @@ use crate::gates::Gates;
 /// An output: a link and the queues before it.
 ///
 /// Frames of a level leave in the order of their arrival (FIFO). A more urgent level goes first, and
-/// a frame that has begun is not preempted. A network of one level is a FIFO network.
+/// a frame that has begun is not interrupted unless [`preemption`](Self::preemption) says so. A
+/// network of one level is a FIFO network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
     /// Least rate of the link while frames wait; not zero.
@@ -34,6 +35,21 @@ pub struct Server {
     pub gates: Option<Gates>,
     /// Levels with cyclic queueing, above all others. A server with such levels has no gates.
     pub cyclic: Vec<Cyclic>,
+    /// Preemption of frames, at a server without shapers, gates and cyclic levels.
+    pub preemption: Option<FramePreemption>,
+}
+
+/// Frames that are interrupted by more urgent ones and go on later (IEEE 802.1Qbu).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FramePreemption {
+    /// The most urgent level with frames that can be interrupted. The frames of more urgent levels,
+    /// which are express, interrupt them and not each other.
+    pub from: u8,
+    /// Bytes on the link for which a frame that can be interrupted keeps an express frame waiting at
+    /// most.
+    pub wait: Bytes,
+    /// Bytes on the link that an interruption adds. Each express frame interrupts one frame at most.
+    pub overhead: Bytes,
 }
 
 impl Server {

@@ -14,6 +14,7 @@ const LINK: Server = Server {
     shapers: Vec::new(),
     gates: None,
     cyclic: Vec::new(),
+    preemption: None,
 };
 
 /// A flow of frames of `size` bytes, which take 0.08 us each byte, one each `interval` us.

@@ -16,13 +16,14 @@
 
 use std::collections::BTreeMap;
 
-use laxity_units::{Bytes, Span};
+use laxity_units::{Bytes, Rate, Span};
 
 use crate::arrival::{Arrival, Bucket, Line, picobits};
 use crate::credit::{self, Above};
 use crate::cyclic::Sends;
 use crate::gates::{self, Gates, Stair, Steps};
 use crate::network::{Flow, QueueNetwork, Server, Visit};
+use crate::preemption::{self, straddles};
 use crate::service::Service;
 
 /// Rounds over a ring before the analysis gives up.
@@ -65,12 +66,19 @@ pub(crate) struct Share {
     pub(crate) sent: Option<Line>,
     /// Windows of a level behind gates, and the steps of its arrivals.
     pub(crate) steps: Option<(Steps, Vec<Stair>)>,
+    /// The rate of the link, if frames of the level can be interrupted.
+    pub(crate) interrupted: Option<Rate>,
 }
 
 impl Share {
     /// Longest time until a frame of `own` begins to be sent; one of up to `most` begins as much sooner
-    /// as it is longer.
+    /// as it is longer. Where frames are interrupted it is the longest time until the end of the frame,
+    /// less the time of the frame itself.
     pub(crate) fn start(&self, own: Bytes, most: Bytes) -> Option<Span> {
+        if let Some(rate) = self.interrupted {
+            let end = self.service.as_ref()?.start(&self.arrival, Bytes::ZERO)?;
+            return Some(end.saturating_sub(rate.time_for_ceil(own)));
+        }
         let straight = self.service.as_ref().and_then(|service| service.start(&self.arrival, own));
         let stepwise = self.steps.as_ref().and_then(|(steps, stairs)| steps.start(stairs, own, most));
         straight.into_iter().chain(stepwise).min()
@@ -164,6 +172,9 @@ impl Total {
         if let Some(gates) = &spec.gates {
             return self.gated(network, server, gates);
         }
+        if let Some(preemption) = spec.preemption {
+            return preemption::shares(self, network, server, preemption);
+        }
         let visits = &network.visits[server];
         let mut shares = Vec::new();
         let (mut known, mut above, mut open) = (true, Above::none(), Vec::new());
@@ -185,7 +196,15 @@ impl Total {
                 cycled = Arrival::sum([&cycled, &late]);
                 above.open = cycled.clone();
                 known &= self.sends[server].contains_key(&cyclic.level);
-                shares.push(Share { visits: start..end, arrival, service, longest, sent, steps });
+                shares.push(Share {
+                    visits: start..end,
+                    arrival,
+                    service,
+                    longest,
+                    sent,
+                    steps,
+                    interrupted: None,
+                });
                 continue;
             }
             let slope = spec.idle_slope(first.level).map(|slope| u128::from(slope.bits_per_sec()));
@@ -197,7 +216,15 @@ impl Total {
                 }
             };
             let arrival = self.arrivals(network, own);
-            shares.push(Share { visits: start..end, arrival, service, longest, sent, steps: None });
+            shares.push(Share {
+                visits: start..end,
+                arrival,
+                service,
+                longest,
+                sent,
+                steps: None,
+                interrupted: None,
+            });
             match slope {
                 Some(slope) => above.add(spec, slope, longest),
                 None => {
@@ -243,7 +270,7 @@ impl Total {
             });
             let visits = start..start + own.len();
             start = visits.end;
-            shares.push(Share { visits, arrival, service, longest, sent: None, steps });
+            shares.push(Share { visits, arrival, service, longest, sent: None, steps, interrupted: None });
         }
         shares
     }
@@ -330,7 +357,7 @@ impl Total {
             Arrival::sum(&curves)
         };
         let Some(from) = from else { return flows(visits) };
-        let (peak, longest) = (network.servers[from].peak, longest(network, visits));
+        let (peak, longest) = (network.servers[from].peak, straddles(network, from, visits));
         if self.sent[from].is_empty() {
             return flows(visits).shaped(peak, longest);
         }

@@ -7,12 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use laxity_units::Bytes;
-
 use crate::arrival::{Arrival, Line, picobits};
 use crate::network::{QueueNetwork, Visit};
+use crate::preemption::straddles;
 use crate::service::Piece;
-use crate::total::{Share, Total, longest};
+use crate::total::{Share, Total};
 
 /// A server in the tree.
 #[derive(Debug)]
@@ -183,17 +182,18 @@ impl Tree {
                 let nodes = self.passed(network, entry, level, visit);
                 classes.entry((visit.from, nodes)).or_default().push(*visit);
             }
-            let mut links: BTreeMap<usize, (Bytes, Vec<usize>)> = BTreeMap::new();
+            let mut links: BTreeMap<usize, (Vec<Visit>, Vec<usize>)> = BTreeMap::new();
             for ((from, nodes), visits) in classes {
                 if let Some(from) = from {
                     let link = links.entry(from).or_default();
-                    link.0 = link.0.max(longest(network, &visits));
+                    link.0.extend_from_slice(&visits);
                     link.1.push(self.classes.len());
                 }
                 let curves: Vec<Arrival> = visits.iter().map(|visit| total.arrival(network, visit)).collect();
                 self.classes.push(Class { nodes, arrival: Arrival::sum(&curves) });
             }
-            for (from, (longest, classes)) in links {
+            for (from, (visits, classes)) in links {
+                let longest = straddles(network, from, &visits);
                 let rate = u128::from(network.servers[from].peak.bits_per_sec());
                 self.nodes[entry].links.push(Link { rate, longest: picobits(longest), classes });
             }

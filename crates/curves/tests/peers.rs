@@ -43,6 +43,7 @@ fn peers() -> Vec<Peer> {
                         shapers,
                         gates,
                         cyclic: Vec::new(),
+                        preemption: None,
                     };
                     servers.push(server);
                     servers.len() - 1

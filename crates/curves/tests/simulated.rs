@@ -234,6 +234,7 @@ fn server() -> impl Strategy<Value = Server> {
                 shapers: shapers.into_iter().map(slope).collect(),
                 gates: None,
                 cyclic: Vec::new(),
+                preemption: None,
             }
         },
     )

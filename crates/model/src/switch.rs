@@ -21,8 +21,12 @@
 //! so an early guaranteed frame is held ([`EarlyPolicy::HOLD`]) or is sent early only on an
 //! otherwise idle link.
 //!
+//! A port with preemption ([`preemption`]) sends a preemptable frame in several parts.
+//!
 //! The caller accounts for the forwarding latency, from the last bit of a frame (from its header at
 //! a cut-through switch) until the frame is in its queue: time is an argument of each call.
+
+pub mod preemption;
 
 use std::sync::Arc;
 
@@ -34,6 +38,7 @@ use laxity_qos::discipline::{
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
 
+use self::preemption::Preemption;
 use crate::around::Around;
 
 /// An output port.
@@ -49,6 +54,9 @@ pub struct PortConfig {
     pub frame: Span,
     /// Shapers and gates, for strict priority.
     pub selection: Option<Arc<Selection>>,
+    /// The most urgent level with frames that can be preempted, for strict priority on Ethernet
+    /// without a selection; `None` without preemption.
+    pub preemptable_from: Option<u8>,
     /// Memory that no other port takes.
     pub memory: Bytes,
 }
@@ -73,6 +81,10 @@ pub struct PortFlow {
 pub enum SwitchOutput<P = Packet> {
     /// The first bit of a frame leaves; the time is when the last bit will.
     Begun(P, Time),
+    /// A frame is interrupted by others.
+    Interrupted(P),
+    /// The first bit of a further part of a frame leaves.
+    Resumed(P),
     /// The last bit of a frame has left; the receiver of this output frees its slot.
     Departed(P),
     /// A frame was dropped for want of memory; the receiver of this output frees its slot.
@@ -103,6 +115,7 @@ struct Port {
     link: LinkCosts,
     queue: Discipline<Frame>,
     sending: Option<Frame>,
+    preemption: Option<Box<Preemption>>,
     /// When the last bit of the frame being sent leaves, or a held frame becomes eligible;
     /// `Time::MAX` for neither.
     due: Time,
@@ -188,6 +201,7 @@ impl Switch {
                 selection: config.selection.clone(),
             }),
             sending: None,
+            preemption: config.preemptable_from.map(|from| Box::new(Preemption::new(from))),
             due: Time::MAX,
             memory: Memory::of(config.memory),
             flows: ByChannel::default(),
@@ -262,7 +276,12 @@ impl Switch {
         if port.due > now {
             return;
         }
-        if let Some(Frame { slot, flow, room, .. }) = port.sending.take() {
+        if let Some(frame) = port.sending.take() {
+            if port.preemption.as_mut().is_some_and(|preemption| preemption.end(frame)) {
+                around.tell(SwitchOutput::Interrupted(frame.slot));
+                return port.start(now, around);
+            }
+            let Frame { slot, flow, room, .. } = frame;
             let packet = around.packets().at(slot);
             let leaving = &mut port.flows[flow];
             leaving.here -= u64::from(packet.tag.class == Class::RealTime);
@@ -307,9 +326,15 @@ impl Port {
     /// Begins the next eligible frame, if the link is free.
     fn start(&mut self, now: Time, around: &mut impl Around<SwitchOutput<Slot>>) {
         if self.sending.is_some() {
-            return;
+            return self.interrupt(now);
         }
-        let Some((_, frame)) = self.queue.select(now) else {
+        if let Some((frame, until)) = self.resume(now) {
+            self.sending = Some(frame);
+            self.report.busy += until.since(now);
+            self.due = until;
+            return around.tell(SwitchOutput::Resumed(frame.slot));
+        }
+        let Some((tag, frame)) = self.queue.select(now) else {
             if self.queue.is_empty() {
                 self.queue.idle();
             }
@@ -319,11 +344,41 @@ impl Port {
         if let Some(usual) = self.queue.usual_wait() {
             around.packets().at_mut(frame.slot).waited(now.since(frame.came), usual);
         }
-        let time = self.link.transmit(around.packets().at(frame.slot).size);
+        let size = around.packets().at(frame.slot).size;
+        let time = self.link.transmit(size);
+        if let Some(preemption) = &mut self.preemption {
+            preemption.begin(now, tag.level, size, &self.link);
+        }
         self.sending = Some(frame);
         self.due = now + time;
         self.report.busy += time;
         around.tell(SwitchOutput::Begun(frame.slot, self.due));
+    }
+
+    /// Whether an express frame waits at a port with preemption.
+    fn express_waits(&mut self, now: Time) -> bool {
+        let Some(preemption) = &self.preemption else { return false };
+        self.queue.best(now).is_some_and(|rank| preemption.is_express(rank.level()))
+    }
+
+    /// Cuts what is being sent if an express frame waits.
+    fn interrupt(&mut self, now: Time) {
+        if self.express_waits(now)
+            && let Some(preemption) = &mut self.preemption
+            && let Some(free) = preemption.interrupt(now, &self.link)
+        {
+            self.report.busy -= self.due.since(free);
+            self.due = free;
+        }
+    }
+
+    /// Goes on with the interrupted frame, unless an express frame waits. Returns the frame, and when
+    /// its last bit has left.
+    fn resume(&mut self, now: Time) -> Option<(Frame, Time)> {
+        if self.express_waits(now) {
+            return None;
+        }
+        self.preemption.as_mut()?.resume(now, &self.link)
     }
 }
 

@@ -314,8 +314,8 @@ fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
     // A cut-through switch has a frame earlier, never later; its latency is part of the way; memory
     // is for what has no guarantee.
     let SwitchSpec { name: _, forwarding: _, latency: _, shared: _ } = switch;
-    // Shapers and gates are of strict priority, see `fifo`.
-    let PortConfig { link, order, frame: _, selection: _, early: _, memory: _ } = config;
+    // Shapers, gates and preemption are of strict priority, see `fifo`.
+    let PortConfig { link, order, frame: _, selection: _, preemptable_from: _, early: _, memory: _ } = config;
     let rates = Some(*order).filter(|order| order.has_latency());
     let by_level = match (by_level(*order), rates) {
         (Some(by_level), _) => by_level,

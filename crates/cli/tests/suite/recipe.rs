@@ -7,9 +7,10 @@ use crate::common::{Here, err, out};
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// Scenarios with options, by the name of their snapshot: each discipline and each part of a recipe.
-const RECIPES: [(&str, &str); 15] = [
+const RECIPES: [(&str, &str); 16] = [
     ("gates", "experiments/tsn/tas.toml"),
     ("cycles", "experiments/tsn/cqf.toml --host s-2"),
+    ("preemption", "experiments/tsn/preemption.toml --host s-1"),
     ("shaper", "experiments/tsn/avb.toml --host s-1"),
     ("two_shapers", "experiments/tsn/avb-two-classes.toml --host s-2"),
     ("fifo", "experiments/afdx/five-links.toml"),
@@ -182,6 +183,12 @@ fn parses(space: &Namespace, command: &str, unknown: &mut Vec<String>) -> Result
 fn tc_reads_every_command() {
     let Some(space) = Namespace::new() else { return };
     let here = Here::new("recipe-tc");
+    // Since iproute2 6.3.
+    let version = Command::new("tc").arg("-V").output().map(|output| out(&output)).unwrap_or_default();
+    let number = |part: Option<&str>| part.and_then(|part| part.parse::<u32>().ok());
+    let version = version.split_once("iproute2-").map_or("", |(_, after)| after);
+    let mut parts = version.split(|c: char| !c.is_ascii_digit());
+    let preempts = (number(parts.next()), number(parts.next())) >= (Some(6), Some(3));
     let mut wrong = Vec::new();
     let (mut kinds, mut commands) = (std::collections::BTreeSet::new(), 0);
     for (name, arguments) in RECIPES {
@@ -192,6 +199,11 @@ fn tc_reads_every_command() {
             .filter_map(|line| line.trim().strip_prefix("tc "))
         {
             let line = line.split("  #").next().unwrap().replace("\"$dev\"", "lo");
+            // `fp` is the last of its command.
+            let line = match line.split_once(" fp ") {
+                Some((before, _)) if !preempts => before.to_owned(),
+                _ => line,
+            };
             if line.contains(" root ") {
                 drop(space.batch("qdisc del dev lo root"));
                 unknown.clear();

@@ -36,6 +36,8 @@ pub(super) struct Port<'a> {
     pub(super) place: &'a str,
     pub(super) order: Order,
     pub(super) selection: Option<&'a Selection>,
+    /// The most urgent level with frames that are interrupted.
+    pub(super) preemptable_from: Option<u8>,
     pub(super) link: LinkCosts,
     pub(super) network: Option<&'a Network>,
     /// The channels that leave by the link.
@@ -63,7 +65,10 @@ impl Port<'_> {
                 Some(selection) if *selection != Selection::NONE => {
                     shaped::write(self, selection, section, missing);
                 }
-                _ => self.by_class(section),
+                _ => match self.preemptable_from {
+                    Some(from) => shaped::by_preemption(self, from, section, missing),
+                    None => self.by_class(section),
+                },
             },
             Order::FixedPriority => self.by_class(section),
             Order::MultiClassEdf | Order::Edf | Order::HopLaxity => {

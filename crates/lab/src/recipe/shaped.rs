@@ -1,4 +1,4 @@
-//! Queues of a port by class with shapers, gates or cycles; and packets with a launch time.
+//! Queues of a port by class with shapers, gates, cycles or preemption; and packets with a launch time.
 
 use laxity_qos::discipline::{GateList, Selection};
 use laxity_units::Span;
@@ -32,7 +32,7 @@ fn queues(classes: usize) -> String {
 }
 
 /// `mqprio` with a queue for each class, the first the most urgent.
-fn mqprio(port: &Port<'_>, present: &[u8], section: &mut Section) {
+fn mqprio(port: &Port<'_>, present: &[u8], hardware: &str, section: &mut Section) {
     section.comment(format!(
         "A transmit queue for each class, the first the most urgent: {}.",
         port.named(present)
@@ -44,12 +44,24 @@ fn mqprio(port: &Port<'_>, present: &[u8], section: &mut Section) {
     section.tc(
         "qdisc replace",
         format!(
-            "root handle 1: mqprio num_tc {} map {} queues {} hw 0",
+            "root handle 1: mqprio num_tc {} map {} queues {} {hardware}",
             present.len(),
             map(present, false),
             queues(present.len())
         ),
     );
+}
+
+/// Preemption of frames (IEEE 802.1Qbu): `fp` has the express classes and the preemptable ones, and the
+/// MAC merge sublayer of both ends is on.
+pub(super) fn by_preemption(port: &Port<'_>, from: u8, section: &mut Section, missing: &mut Missing) {
+    let present = port.classes.present(&port.channels);
+    let status = |priority: &u8| if level(port, *priority) < from { "E" } else { "P" };
+    let each: Vec<&str> = present.iter().map(status).collect();
+    mqprio(port, &present, &format!("hw 1 fp {}", each.join(" ")), section);
+    section.comment("E: express, P: preemptable. The other end of the link needs `pmac-enabled on`, too.");
+    section.line("ethtool --set-mm \"$dev\" pmac-enabled on tx-enabled on verify-enabled on");
+    missing.at(port.place, "memory of ports by class: the queues are those of the hardware");
 }
 
 /// Credit-based shapers (IEEE 802.1Qav): `cbs`, in kbit/s and bytes.
@@ -63,7 +75,7 @@ fn by_credit(port: &Port<'_>, selection: &Selection, section: &mut Section, miss
     if present.len() == 1 {
         return port.by_arrival(section);
     }
-    mqprio(port, &present, section);
+    mqprio(port, &present, "hw 0", section);
     section.comment("Credits are in bytes with all that surrounds a frame on the link; slopes in kbit/s.");
     let link = port.rate() as f64;
     let (mut above_slopes, mut above_frames, mut above) = (0.0, 0.0, 0);
@@ -232,7 +244,7 @@ pub(super) fn launched(port: &Port<'_>, lead: Span, section: &mut Section) {
         // No class is above best effort; the packets with a time have one.
         present.insert(0, 7);
     }
-    mqprio(port, &present, section);
+    mqprio(port, &present, "hw 0", section);
     section.comment(
         "etf drops a packet without SO_TXTIME; its delta covers the latency of the kernel, so measure it.",
     );

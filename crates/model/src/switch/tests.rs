@@ -10,6 +10,8 @@ use laxity_units::ByteTime;
 use super::*;
 use crate::around::Heard;
 
+mod preemption;
+
 /// A switch with a packet table, which records its outputs and frees frames that have left.
 struct Bench {
     switch: Switch,
@@ -42,6 +44,8 @@ impl Bench {
 fn told(packets: &mut Slots, output: SwitchOutput<Slot>, hear: &mut impl FnMut(SwitchOutput<&Packet>)) {
     hear(match output {
         SwitchOutput::Begun(slot, until) => SwitchOutput::Begun(packets.at(slot), until),
+        SwitchOutput::Interrupted(slot) => SwitchOutput::Interrupted(packets.at(slot)),
+        SwitchOutput::Resumed(slot) => SwitchOutput::Resumed(packets.at(slot)),
         SwitchOutput::Departed(slot) => SwitchOutput::Departed(packets.free(slot)),
         SwitchOutput::Discarded(slot) => SwitchOutput::Discarded(packets.free(slot)),
     });
@@ -74,6 +78,7 @@ fn port(order: Order, memory: u64) -> PortConfig {
         early: EarlyPolicy::HOLD,
         frame: Span::from_us(3),
         selection: None,
+        preemptable_from: None,
         memory: Bytes::new(memory),
     }
 }
@@ -263,7 +268,7 @@ proptest! {
                             under_way[port] -= u64::from(packet.tag.class == RealTime);
                         }
                         SwitchOutput::Begun(..) => begun[port] += 1,
-                        SwitchOutput::Discarded(_) => unreachable!("nothing came"),
+                        other => unreachable!("nothing came: {other:?}"),
                     });
                     prop_assert!(begun[port] <= 1);
                 }
@@ -276,7 +281,7 @@ proptest! {
             switch.receive(at(now), port, &packet, &mut |output| match output {
                 SwitchOutput::Begun(..) => begun[port] += 1,
                 SwitchOutput::Discarded(packet) => refused = packet.message == message,
-                SwitchOutput::Departed(_) => unreachable!("only time lets a frame leave"),
+                other => unreachable!("only time lets a frame leave: {other:?}"),
             });
             prop_assert!(!(refused && had_room));
             if refused { lost.push(message) } else { under_way[port] += u64::from(class == RealTime) }

@@ -54,3 +54,10 @@ impl ServerParameters {
 /// Rank of an item; the smaller is served first. Comparable within one discipline at one `now`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank(pub(crate) u8, pub(crate) Time);
+
+impl Rank {
+    /// The level of the item, for orders by level.
+    pub fn level(self) -> u8 {
+        self.0
+    }
+}

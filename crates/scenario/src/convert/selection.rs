@@ -1,12 +1,13 @@
-//! `shapers`, `gates`, `gate_offset` and `cyclic` of a switch.
+//! `shapers`, `gates`, `gate_offset`, `cyclic` and `preemptable_from` of a switch.
 
 use std::sync::Arc;
 
 use laxity_qos::channel::Order;
 use laxity_qos::discipline::{CyclicClass, GateList, LEVELS, Selection, Shaper, Window};
+use laxity_world::experiment::Forwarding;
 
 use super::*;
-use crate::leaf::{Bounded, Delay};
+use crate::leaf::{Bounded, Delay, Whole};
 use crate::raw::{RawCyclic, RawShaper, RawWindow};
 use crate::written::List;
 
@@ -16,25 +17,41 @@ pub(super) struct Raw {
     pub(super) gates: Option<List<Part<RawWindow>>>,
     pub(super) gate_offset: Option<Written<Bounded<Delay>>>,
     pub(super) cyclic: Option<List<Part<RawCyclic>>>,
+    pub(super) preemptable_from: Option<Written<Whole<1, 31>>>,
 }
 
-/// The shapers and gates of ports in `order`; other orders than strict priority leave them, so that
-/// orders can be swept.
-pub(super) fn selection(
+/// What holds for the classes of ports by strict priority. Ports in other orders have none of it, so
+/// that orders can be swept.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Classes {
+    pub(super) selection: Option<Arc<Selection>>,
+    /// The most urgent level with frames that can be preempted.
+    pub(super) preemptable_from: Option<u8>,
+}
+
+/// The classes of ports in `order`, of a switch with that `forwarding`.
+pub(super) fn classes(
     cx: &mut Context<'_>,
     raw: Raw,
     order: Order,
-) -> Result<Option<Arc<Selection>>, Reported> {
-    let Raw { shapers, gates, gate_offset, cyclic } = raw;
+    forwarding: Forwarding,
+) -> Result<Classes, Reported> {
+    let Raw { shapers, gates, gate_offset, cyclic, preemptable_from } = raw;
     let offset = cx.optional(gate_offset);
     let spans = [
         shapers.as_ref().map(|list| list.span.clone()),
         gates.as_ref().map(|list| list.span.clone()),
         cyclic.as_ref().map(|list| list.span.clone()),
+        preemptable_from.as_ref().map(|level| level.span.clone()),
     ];
     if let Some(span) = spans.into_iter().flatten().nth(1) {
-        let reason = "a switch has one of shapers, gates and cyclic classes";
+        let reason = "a switch has one of shapers, gates, cyclic classes and preemption";
         return Err(cx.fault(&span, reason, "remove the others"));
+    }
+    let from = cx.optional(preemptable_from)?;
+    if let Some(from) = from.as_ref().filter(|_| forwarding == Forwarding::CutThrough) {
+        let reason = "a frame that is interrupted cannot leave before it has arrived";
+        return Err(cx.fault(&from.span(), reason, "say `forwarding = \"store_and_forward\"`"));
     }
     let (shapers, gates, cyclic) = (self::shapers(cx, shapers), windows(cx, gates), self::cyclic(cx, cyclic));
     let (shapers, windows, cyclic) = (shapers?, gates?, cyclic?);
@@ -48,8 +65,11 @@ pub(super) fn selection(
         }
     };
     let selection = Selection { shapers, gates, cyclic };
-    let selects = order == Order::StrictPriority && selection != Selection::default();
-    Ok(selects.then(|| Arc::new(selection)))
+    if order != Order::StrictPriority {
+        return Ok(Classes::default());
+    }
+    let selection = (selection != Selection::default()).then(|| Arc::new(selection));
+    Ok(Classes { selection, preemptable_from: from.map(|from| from.get_ref().small() as u8) })
 }
 
 fn shapers(cx: &mut Context<'_>, list: Option<List<Part<RawShaper>>>) -> Result<Vec<Shaper>, Reported> {

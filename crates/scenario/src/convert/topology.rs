@@ -4,17 +4,14 @@ mod foreign;
 mod joins;
 mod managed;
 
-use std::sync::Arc;
-
 use laxity_model::switch::PortConfig;
 use laxity_qos::channel::Order;
 use laxity_qos::costs::LinkCosts;
-use laxity_qos::discipline::Selection;
 use laxity_units::{ByteTime, Bytes, Rate};
 use laxity_world::experiment::{Forwarding, Outlet, SwitchSpec};
 
 use self::foreign::of_switch;
-use super::selection::{self, Raw};
+use super::selection::{self, Classes, Raw};
 use super::way::{Graph, Place, Way};
 use super::*;
 use crate::choice::{Framing, NetworkKind, NodeKind};
@@ -53,7 +50,7 @@ struct Link {
 struct Ports {
     order: Order,
     frame: Span,
-    selection: Option<Arc<Selection>>,
+    classes: Classes,
     early: EarlyPolicy,
     memory: Bytes,
 }
@@ -214,6 +211,7 @@ impl Builder {
             gates,
             gate_offset,
             cyclic,
+            preemptable_from,
             horizon,
             early_above_best_effort,
             memory,
@@ -287,11 +285,12 @@ impl Builder {
                 };
                 let order = order?;
                 let frame = frame_of(cx, frame, order, &name.span())?;
-                let selection = selection::selection(cx, Raw { shapers, gates, gate_offset, cyclic }, order)?;
+                let raw = Raw { shapers, gates, gate_offset, cyclic, preemptable_from };
+                let classes = selection::classes(cx, raw, order, switch.forwarding)?;
                 for copy in self.copies(cx, name, count)? {
                     self.switches.push(SwitchSpec { name: copy.clone(), ..switch.clone() });
-                    let selection = selection.clone();
-                    self.ports.push(Ports { order, frame, selection, early, memory });
+                    let classes = classes.clone();
+                    self.ports.push(Ports { order, frame, classes, early, memory });
                     self.place(name.get_ref(), copy, Place::Switch(self.switches.len() - 1));
                 }
                 return Ok(());

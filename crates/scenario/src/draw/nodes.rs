@@ -131,6 +131,7 @@ fn host_node(dice: &mut Dice, theme: &Theme, name: &str) -> Drafted<RawNode> {
         gates: unsaid(),
         gate_offset: unsaid(),
         cyclic: unsaid(),
+        preemptable_from: unsaid(),
     })
 }
 
@@ -200,6 +201,7 @@ fn switch(dice: &mut Dice, theme: &Theme) -> Drafted<RawNode> {
         gates: said.gates,
         gate_offset: said.gate_offset,
         cyclic: said.cyclic,
+        preemptable_from: said.preemptable_from,
     })
 }
 
@@ -223,7 +225,7 @@ pub(super) fn groups(dice: &mut Dice, theme: &Theme) -> Drawn<Option<Entries<Par
 /// The common keys of all links: their rate, where a switch needs one.
 fn common(dice: &mut Dice, theme: &Theme, needed: bool) -> Drafted<RawNetwork> {
     let says = needed || dice.chance(0.4) && !matches!(theme.place, Place::Nodes { ring: true, .. });
-    let framed = says && dice.chance(0.5);
+    let framed = says && (dice.chance(0.5) || theme.preempts);
     // Not much slower than what the load was drawn for.
     let fast = theme.link.per_byte.ceil().as_ps().max(1000);
     let rate = Rate::from_bits_per_sec(8_000_000_000_000 / fast * dice.between(1, 10));
@@ -239,7 +241,11 @@ fn common(dice: &mut Dice, theme: &Theme, needed: bool) -> Drafted<RawNetwork> {
         latency: unsaid(),
         handling: unsaid(),
         rate: if says { quantity(rate) } else { unsaid() },
-        framing: if framed { dice.any::<Framing>(1.0) } else { unsaid() },
+        framing: match framed {
+            true if theme.preempts => word::<Framing>(dice.queues().pick(&["ethernet", "ethernet_vlan"])),
+            true => dice.any::<Framing>(1.0),
+            false => unsaid(),
+        },
         mtu: match framed && !short || says && dice.chance(0.1) {
             true => quantity(theme.packet + Bytes::new(dice.below(100))),
             false => unsaid(),

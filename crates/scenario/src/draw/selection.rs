@@ -1,11 +1,11 @@
-//! `shapers`, `gates` and `cyclic` of a switch by strict priority.
+//! `shapers`, `gates`, `cyclic` and `preemptable_from` of a switch by strict priority.
 
 use laxity_units::{Rate, Span};
 
 use super::dice::Dice;
 use super::sketch::{Drafted, Drawn, boolean, items, parts, quantity, table, unsaid, whole};
 use super::theme::Theme;
-use crate::leaf::{Bounded, Delay};
+use crate::leaf::{Bounded, Delay, Whole};
 use crate::raw::{RawCyclic, RawShaper, RawWindow};
 use crate::written::{List, Part, Written};
 
@@ -14,21 +14,32 @@ const LEVELS: [u64; 5] = [0, 1, 2, 5, 30];
 
 type Parts<R> = Drawn<Option<List<Part<R>>>>;
 
-/// The keys of a switch about its classes: one of the three kinds, or none.
+/// The keys of a switch about its classes: one of the four kinds, or none.
 pub(super) struct Said {
     pub(super) shapers: Parts<RawShaper>,
     pub(super) gates: Parts<RawWindow>,
     pub(super) gate_offset: Drawn<Option<Written<Bounded<Delay>>>>,
     pub(super) cyclic: Parts<RawCyclic>,
+    pub(super) preemptable_from: Drawn<Option<Written<Whole<1, 31>>>>,
 }
 
 impl Said {
     pub(super) fn none() -> Self {
-        Self { shapers: unsaid(), gates: unsaid(), gate_offset: unsaid(), cyclic: unsaid() }
+        Self {
+            shapers: unsaid(),
+            gates: unsaid(),
+            gate_offset: unsaid(),
+            cyclic: unsaid(),
+            preemptable_from: unsaid(),
+        }
     }
 
     /// Of a switch by strict priority.
     pub(super) fn drawn(dice: &mut Dice, theme: &Theme) -> Self {
+        if theme.preempts && dice.chance(0.7) {
+            let level = dice.pick(&[1, 2, 3, 6, 31]);
+            return Self { preemptable_from: whole(level), ..Self::none() };
+        }
         match dice.below(5) {
             0 => Self { shapers: shapers(dice, theme), ..Self::none() },
             1 => {

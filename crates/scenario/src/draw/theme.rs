@@ -90,6 +90,8 @@ pub(super) struct Theme {
     pub(super) free: bool,
     /// Or ports go by strict priority, beside best effort.
     pub(super) leveled: bool,
+    /// Whether switches by strict priority may interrupt frames: their links have those of Ethernet.
+    pub(super) preempts: bool,
     /// All real-time channels name their levels.
     pub(super) by_hand: bool,
     /// Channels may let deadlines decay when packet buffers are full.
@@ -262,6 +264,7 @@ impl Theme {
             fifo: false,
             free: false,
             leveled: false,
+            preempts: false,
             by_hand: scheduling == Scheduling::Analysed && dice.levels().chance(0.25),
             decays: dice.chance(if plain { 0.05 } else { 0.2 }),
             crowd: dice.chance(0.04),
@@ -312,7 +315,8 @@ impl Theme {
         };
         let link = LinkCosts { startup: Span::ZERO, per_byte, ..self.link };
         let leveled = dice.chance(0.4);
-        let with_queues = Self { fifo: true, leveled, by_rate: false, groups: 0, link, ..self };
+        let preempts = leveled && dice.chance(0.4);
+        let with_queues = Self { fifo: true, leveled, preempts, by_rate: false, groups: 0, link, ..self };
         if !dice.chance(0.4) {
             return with_queues;
         }

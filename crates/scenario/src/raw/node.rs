@@ -47,6 +47,10 @@ pub(crate) struct RawNode {
     /// Switch: classes with cyclic queueing and forwarding at each port. Cycles of all switches begin
     /// together, at time zero. For `strict_priority`; others have none. Default none.
     pub(crate) cyclic: Option<List<Part<RawCyclic>>>,
+    /// Switch: the most urgent level with frames that can be preempted (IEEE 802.1Qbu): frames of more
+    /// urgent levels interrupt those of this one and of all below. Best effort has level 31. For
+    /// `strict_priority` at links of Ethernet; others have none. Default: no frame is interrupted.
+    pub(crate) preemptable_from: Option<Written<Whole<1, 31>>>,
     /// Switch: how long before its logical arrival time a frame may leave if no on-time frame
     /// waits. Default `0 us`.
     pub(crate) horizon: Option<Written<Bounded<Delay>>>,

@@ -225,9 +225,10 @@ time = "1 s"
     assert_eq!(experiment.networks[0].members, [2, 0, 1], "in the order of what it joins");
 }
 
-/// Ports of a switch have the shapers, gates or cyclic classes of its table, and other orders none.
+/// Ports of a switch have the shapers, gates, cyclic classes or preemption of its table, and other
+/// orders none.
 #[test]
-fn a_switch_has_shapers_gates_or_cyclic_classes() {
+fn a_switch_has_classes_in_one_way() {
     let text = |order: &str, keys: &str| {
         network("").replace("order = \"fixed_priority\"", &format!("order = \"{order}\"\n{keys}"))
     };
@@ -248,11 +249,34 @@ fn a_switch_has_shapers_gates_or_cyclic_classes() {
     assert_eq!(of("strict_priority", cyclic).unwrap().cyclic[0].cycle, Span::from_ms(1));
     assert_eq!((of("fifo", shapers), of("strict_priority", "")), (None, None));
     for (keys, reason) in [
-        (format!("{shapers}\n{cyclic}"), "a switch has one of shapers, gates and cyclic classes"),
+        (format!("{shapers}\n{cyclic}"), "a switch has one of shapers, gates, cyclic classes and preemption"),
         (shapers.replace('[', "[{ level = 1, idle_slope = \"1 Mbit/s\" }, "), "level 1 has a shaper already"),
         (cyclic.replace('[', "[{ level = 0, cycle = \"2 ms\" }, "), "level 0 is cyclic already"),
         ("gate_offset = \"1 us\"".to_owned(), "there are no gates"),
     ] {
         assert!(errors::refused(&text("strict_priority", &keys)).contains(reason), "{reason}");
+    }
+}
+
+/// Frames are interrupted at Ethernet ports by strict priority that store them.
+#[test]
+fn a_switch_interrupts_frames_of_ethernet() {
+    let text = |keys: &str| network("").replace("order = \"fixed_priority\"", keys);
+    let of = |order: &str| {
+        let experiment = right(&text(&format!("order = \"{order}\"\npreemptable_from = 3"))).first();
+        let ports: Vec<_> = experiment.outlets.iter().map(|outlet| outlet.config.preemptable_from).collect();
+        ports
+    };
+    assert_eq!(of("strict_priority").iter().flatten().collect::<Vec<_>>(), [&3; 3], "of one of two switches");
+    assert!(of("fifo").iter().all(Option::is_none));
+    let preempting = "order = \"strict_priority\"\npreemptable_from = 3";
+    for (text, reason) in [
+        (text(&format!("{preempting}\ncyclic = [{{ level = 0, cycle = \"1 ms\" }}]")), "a switch has one of"),
+        (text(&format!("{preempting}\nforwarding = \"cut_through\"")), "cannot leave before it has arrived"),
+        (text(preempting).replace("framing = \"ethernet\"\n", ""), "interrupts frames, which Ethernet can"),
+        (text("order = \"strict_priority\"\npreemptable_from = 0"), "1"),
+    ] {
+        let refused = errors::refused(&text);
+        assert!(refused.contains(reason), "{reason}: {refused}");
     }
 }

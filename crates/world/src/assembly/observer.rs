@@ -197,7 +197,19 @@ impl<'a, 'f, T: TraceSink> Observer<'a, 'f, T> {
         self.trace.level(self.nodes[port].queue, now, waiting as i64);
     }
 
-    /// A port begins with a frame.
+    /// A port stops in the middle of `packet`, a packet of `channel`.
+    pub(super) fn interrupted(&mut self, port: usize, now: Time, (channel, packet): (ChannelId, &Packet)) {
+        if !self.trace.is_kept() {
+            return;
+        }
+        let link = &mut self.nodes[port].links[0];
+        let part = [("channel", u64::from(channel.0)), ("message", packet.message)];
+        let began = link.began.take().unwrap_or(link.free);
+        self.trace.span(link.track, "transmit a part", began, now, &part);
+        link.free = now;
+    }
+
+    /// A port begins with a frame, or goes on with one.
     #[inline]
     pub(super) fn begun(&mut self, port: usize, now: Time) {
         if self.trace.is_kept() {

@@ -364,6 +364,12 @@ impl<T: TraceSink, O: Outside> Around<SwitchOutput<Slot>> for OfPort<'_, '_, '_,
                 around.observer.begun(*station, *now);
                 around.begin(*station, until, Departing::Lies(frame), calendar);
             }
+            SwitchOutput::Interrupted(frame) => {
+                let packet = around.flying.at(frame);
+                let channel = ChannelId(around.laps.channel(packet.channel) as u32);
+                around.observer.interrupted(*station, *now, (channel, packet));
+            }
+            SwitchOutput::Resumed(_) => around.observer.begun(*station, *now),
             SwitchOutput::Departed(frame) => around.depart(*station, *now, Departing::Lies(frame), calendar),
             SwitchOutput::Discarded(frame) => {
                 let channel = around.flying.free(frame).channel;

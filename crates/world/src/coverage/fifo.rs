@@ -104,8 +104,9 @@ fn port(experiment: &Experiment, station: usize) -> Result<(), Uncovered> {
     let outlet = experiment.outlet(station).expect("a port");
     let SwitchSpec { name: _, forwarding, latency: _, shared: _ } = &experiment.switches[outlet.switch];
     // Memory is reserved for what has a bound, and no packet is early or late in this order.
-    let PortConfig { link, order, frame: _, selection, early: _, memory: _ } = &outlet.config;
-    // Shapers and gates are part of the server.
+    let PortConfig { link, order, frame: _, selection, preemptable_from: _, early: _, memory: _ } =
+        &outlet.config;
+    // Shapers, gates and preemption are part of the server.
     if let Some(Selection { shapers: _, gates: _, cyclic }) = selection.as_deref() {
         cycles(experiment, station, cyclic)?;
     }

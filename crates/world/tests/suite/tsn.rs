@@ -109,3 +109,26 @@ fn a_class_below_a_cyclic_one_waits_for_what_the_cycles_release() {
     assert!(found[1].0 >= 120.0 && found[1].0 < 131.0, "{found:?}");
     assert_eq!(found[1].1, 119.999);
 }
+
+/// The frame of level 1 takes 120 us and is at the port after as much. 10 us later 117 of its bytes have
+/// left behind a preamble, and 16 more make the first part: the frame of level 0 begins at 131.28 us and
+/// ends 81.28 us after it was sent. The other has taken both frames' time and 24 bytes. Less than 143
+/// bytes, 11.44 us, keep no frame of level 0 waiting.
+#[test]
+fn an_express_frame_interrupts_a_long_one() {
+    let low = channel("b", "b", "r", "1462 B", "4 ms").replace("burst", "level = 1\nburst");
+    let low = low.replace("periodic\"", "script\", messages = [{ at = \"0 us\" }]");
+    let found = |from: u8| {
+        let star = star(&format!("preemptable_from = {from}"));
+        bound_and_worst(&[HEAD, &star, &sends("a", &[90.0]), &low].concat())
+    };
+    let preempted = found(1);
+    assert_eq!(preempted[0], (40.0 + 11.44 + 40.0, 81.28));
+    // The frame of level 0 counts at its rate, too: 1 % of the link.
+    assert!(preempted[1].0 >= 281.92 && preempted[1].0 < 285.0, "{preempted:?}");
+    assert_eq!(preempted[1].1, 281.92);
+    let whole = found(2);
+    assert_eq!(whole[0], (200.0, 190.0));
+    assert_eq!(whole[1].1, 240.0);
+    assert!(whole[1].0 < preempted[1].0, "an interrupted frame has the later end");
+}

@@ -1,7 +1,8 @@
 //! Links as servers of network calculus, and frames on them.
 
-use laxity_curves::{Cyclic, Gates, Server};
+use laxity_curves::{Cyclic, FramePreemption, Gates, Server};
 use laxity_model::switch::PortConfig;
+use laxity_model::switch::preemption::{LONGEST_WAIT, OVERHEAD};
 use laxity_qos::channel::Order;
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::LEVELS;
@@ -34,6 +35,7 @@ pub(super) fn server(experiment: &Experiment, station: usize, link: LinkCosts, s
             shapers: shapers(port, server.peak),
             gates: gates(port),
             cyclic: cyclic(experiment, station, port),
+            preemption: preemption(port),
             ..server
         },
         _ => server,
@@ -65,6 +67,7 @@ fn first_come(link: LinkCosts, smallest: Bytes) -> Server {
         shapers,
         gates: None,
         cyclic: Vec::new(),
+        preemption: None,
     }
 }
 
@@ -98,6 +101,13 @@ fn gates(port: &PortConfig) -> Option<Gates> {
         Some((name, gates.of(level)?))
     };
     Some(Gates { cycle: gates.cycle(), open: (0..=best_effort).filter_map(windows).collect() })
+}
+
+/// The preemption of a port. Each part of a frame is rounded up to a picosecond, which a byte covers.
+fn preemption(port: &PortConfig) -> Option<FramePreemption> {
+    let rounding = Bytes::new(2 * port.link.per_byte.rounding().as_ps());
+    let from = port.preemptable_from?;
+    Some(FramePreemption { from, wait: LONGEST_WAIT + rounding, overhead: OVERHEAD + rounding })
 }
 
 /// The cyclic classes of a port, with the paths to the next port.
