@@ -33,7 +33,7 @@ use std::sync::Arc;
 use laxity_qos::channel::{ByChannel, ChannelId, Label, Packet, Slot};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{
-    Class, Discipline, EarlyPolicy, Groups, ItemRequest, Order, Selection, ServerParameters, Tag,
+    Class, Committed, Discipline, EarlyPolicy, Groups, ItemRequest, Order, Selection, ServerParameters, Tag,
 };
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
@@ -52,7 +52,7 @@ pub struct PortConfig {
     pub early: EarlyPolicy,
     /// The shortest time frame, in disciplines that have frames.
     pub frame: Span,
-    /// Shapers and gates, for strict priority.
+    /// Shapers, gates and regulators, for strict priority.
     pub selection: Option<Arc<Selection>>,
     /// The most urgent level with frames that can be preempted, for strict priority on Ethernet
     /// without a selection; `None` without preemption.
@@ -218,6 +218,11 @@ impl Switch {
     /// Lets a channel leave by `port`, before the run.
     pub fn open(&mut self, port: usize, channel: ChannelId, flow: PortFlow) {
         self.ports[port].flows.insert(channel, Leaving { flow, used: 0, here: 0, most: 0 });
+    }
+
+    /// Gives a channel a regulator at `port`, before the run.
+    pub fn regulate(&mut self, port: usize, channel: ChannelId, committed: Committed) {
+        self.ports[port].queue.regulate(channel, committed);
     }
 
     /// Index of a channel at `port`, for frames on their way there; none if it does not leave by

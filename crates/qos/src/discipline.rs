@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | [`Fifo`] | arrival | no |
 //! | [`FixedPriority`] | level, then arrival | until `ℓ` |
-//! | [`StrictPriority`] | level, then arrival | no, but for levels with a shaper or gates |
+//! | [`StrictPriority`] | level, then arrival | no, but for levels with a shaper, gates or regulators |
 //! | [`Edf`] | deadline | no |
 //! | [`MultiClassEdf`] | current real time by deadline, best effort by arrival, early by `ℓ` | until `ℓ` |
 //! | [`VirtualClock`] | finish time at the flow's own rate | no |
@@ -72,7 +72,7 @@ pub use hop_laxity::HopLaxity;
 pub use multiclass_edf::MultiClassEdf;
 pub use rate_controlled::RateControlled;
 pub use request::{ItemRequest, Rank, ServerParameters};
-pub use selection::{CyclicClass, GateList, Selection, Shaper, Window};
+pub use selection::{Committed, CyclicClass, GateList, RegulatedClass, Selection, Shaper, Window};
 pub use self_clocked::SelfClocked;
 pub use sharing::{Latency, Messages, Share, Sharing};
 pub use start_time::StartTimeFair;
@@ -83,6 +83,8 @@ pub use weighted_fair::WeightedFair;
 pub use worst_case_fair::WorstCaseFair;
 
 use laxity_units::{Span, Time};
+
+use crate::names::ChannelId;
 
 /// Declares every discipline once: its type and name, its abbreviation in the literature, its
 /// storage in a [`Discipline`], and an empty queue. Disciplines larger than the papers' own are
@@ -271,6 +273,14 @@ impl<T> Discipline<T> {
     pub fn group(&mut self, groups: &Groups) {
         if let Discipline::HierarchicalFair(queue) = self {
             queue.group(groups);
+        }
+    }
+
+    /// Gives `flow` a regulator, for strict priority with regulated classes. Call it before the first
+    /// item, and once for a flow.
+    pub fn regulate(&mut self, flow: ChannelId, committed: Committed) {
+        if let Discipline::StrictPriority(queue) = self {
+            queue.regulate(flow, committed);
         }
     }
 

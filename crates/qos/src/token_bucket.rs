@@ -49,6 +49,14 @@ impl TokenBucket {
         self.due.saturating_sub(now) + self.worth(size) <= self.ahead
     }
 
+    /// The first instant from `now` on at which a packet of `size` conforms. A packet that is larger
+    /// than the bucket waits until the bucket would contain it if it had no limit.
+    pub fn earliest(&self, now: Time, size: Bytes) -> Time {
+        let missing = (self.due + self.worth(size)).saturating_sub(self.ahead);
+        let at = missing.div_ceil(self.message);
+        now.max(Time::ZERO.saturating_add(Span::from_ps(u64::try_from(at).unwrap_or(u64::MAX))))
+    }
+
     /// Counts a packet of `size` that arrived `now`.
     pub fn count(&mut self, now: Time, size: Bytes) {
         self.due = self.due.max(self.message * u128::from(now.as_ps())) + self.worth(size);
@@ -91,6 +99,26 @@ mod tests {
         let packets =
             [(0, 600), (0, 1400), (0, 1), (3, 301), (3, 300), (3, 1), (100, 2001), (100, 2000), (101, 100)];
         assert_eq!(passed(2, 0, &packets), [true, true, false, false, true, false, false, true, true]);
+    }
+
+    /// 2000 bytes at once leave nothing for 300 more until 3 us, and for 301 until 3.01 us. At 50 us the
+    /// bucket is full, and 2100 bytes are a microsecond more than it.
+    #[test]
+    fn a_packet_has_an_earliest_instant() {
+        let mut bucket = TokenBucket::new(&spec(2), Span::ZERO);
+        let earliest = |bucket: &TokenBucket, us, size| bucket.earliest(at(us), Bytes::new(size));
+        assert_eq!(earliest(&bucket, 0, 2000), at(0));
+        bucket.count(at(0), Bytes::new(2000));
+        assert_eq!(earliest(&bucket, 0, 300), at(3));
+        assert_eq!(earliest(&bucket, 5, 300), at(5));
+        assert_eq!(earliest(&bucket, 0, 301), at(3) + Span::from_ns(10));
+        bucket.count(at(50), Bytes::ZERO);
+        assert_eq!(earliest(&bucket, 50, 2100), at(51));
+        let third = TrafficSpec { max_message: Bytes::new(3), ..spec(1) };
+        let mut bucket = TokenBucket::new(&third, Span::from_ps(1));
+        bucket.count(at(0), Bytes::new(3));
+        let exact = Time::ZERO + Span::from_ps(3_333_333);
+        assert_eq!(bucket.earliest(at(0), Bytes::new(1)), exact, "10/3 us less 1 ps, rounded up");
     }
 
     /// With a burst of one: the second message is 4 early, which a tolerance of 4 allows and one of

@@ -40,7 +40,7 @@ pub(crate) use group::RawGroup;
 pub(crate) use network::{RawFault, RawImpairments, RawNetwork, RawOthers};
 pub(crate) use node::RawNode;
 pub(crate) use reception::{RawCommand, RawInterface, RawProgram, RawReceive, RawSharing};
-pub(crate) use selection::{RawCyclic, RawShaper, RawWindow};
+pub(crate) use selection::{RawAts, RawCyclic, RawShaper, RawWindow};
 pub(crate) use several::{RawAdapters, RawNetworks, Several};
 pub(crate) use signalling::{
     Difference, RateError, RawCalls, RawChange, RawClock, RawOwner, RawSignalling, RawStep, RawSynchronise,

@@ -7,6 +7,7 @@ mod computing;
 mod cores;
 mod laps;
 mod receiver;
+mod regulators;
 mod signalling;
 mod topology;
 mod via;
@@ -33,6 +34,7 @@ pub use cores::{ChannelCores, Placed, Placement};
 pub use laps::Laps;
 pub use laxity_signalling::division::Division;
 pub use receiver::{InterfaceSpec, ProgramSpec, ReceiverSpec};
+pub(crate) use regulators::Regulators;
 pub use signalling::{
     AskedTimes, ClockSpec, FARTHEST, Fails, LinkSpec, Outage, OwnerSpec, Routing, SignallingSpec,
     SynchroniseSpec,

@@ -9,8 +9,15 @@ use super::port::Port;
 use super::section::{Section, nanoseconds};
 
 pub(super) fn write(port: &Port<'_>, selection: &Selection, section: &mut Section, missing: &mut Missing) {
-    let Selection { shapers, gates, cyclic } = selection;
+    let Selection { shapers, gates, cyclic, ats } = selection;
     match gates {
+        None if !ats.is_empty() => {
+            missing.at(
+                port.place,
+                "regulators of IEEE 802.1Qcr: Linux has none, so a burst can grow from port to port",
+            );
+            port.by_class(section);
+        }
         Some(gates) => by_gates(port, gates, section, missing),
         None if !cyclic.is_empty() => by_cycles(port, selection, section, missing),
         None => {

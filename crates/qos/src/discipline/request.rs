@@ -40,7 +40,7 @@ pub struct ServerParameters {
     pub speed: LinkCosts,
     /// The shortest frame, for framing disciplines.
     pub frame: Span,
-    /// Shapers and gates, for strict priority.
+    /// Shapers, gates and regulators, for strict priority.
     pub selection: Option<Arc<Selection>>,
 }
 

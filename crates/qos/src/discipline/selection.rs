@@ -14,18 +14,26 @@
 //! - **Cyclic queueing and forwarding** (802.1Qch). A frame that arrives in a cycle can be sent from
 //!   the next cycle on. Cycles of all ports begin together, at multiples of their length.
 //!
+//! - **Asynchronous traffic shaping** (802.1Qcr). A frame joins the queue of its class when the
+//!   regulator before that queue releases it (see [`Committed`]).
+//!
 //! Time is an argument, and all ports have one clock. A credit is counted in picobits: the idle
 //! slope in bit/s times picoseconds, less the bits of each frame with all that surrounds it.
 
 mod credit;
 mod gates;
+mod regulators;
 
 pub use gates::{GateList, Window};
+pub use regulators::Committed;
 
 use laxity_units::{Bytes, Rate, Span, Time};
 
 use self::credit::Credit;
+use self::regulators::Regulators;
+use super::ItemRequest;
 use crate::costs::LinkCosts;
+use crate::names::ChannelId;
 
 /// Conditions under which the classes of a port can send.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -36,6 +44,15 @@ pub struct Selection {
     pub gates: Option<GateList>,
     /// Classes with cyclic queueing, each level once.
     pub cyclic: Vec<CyclicClass>,
+    /// Classes with asynchronous traffic shaping, each level once.
+    pub ats: Vec<RegulatedClass>,
+}
+
+/// A class with asynchronous traffic shaping.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RegulatedClass {
+    /// Priority level of the class.
+    pub level: u8,
 }
 
 /// A class with cyclic queueing and forwarding.
@@ -49,7 +66,13 @@ pub struct CyclicClass {
 
 impl Selection {
     /// All classes can always send.
-    pub const NONE: Selection = Selection { shapers: Vec::new(), gates: None, cyclic: Vec::new() };
+    pub const NONE: Selection =
+        Selection { shapers: Vec::new(), gates: None, cyclic: Vec::new(), ats: Vec::new() };
+
+    /// Whether frames of `level` pass a regulator.
+    pub fn regulates(&self, level: u8) -> bool {
+        self.ats.iter().any(|class| class.level == level)
+    }
 }
 
 /// A class with a credit-based shaper.
@@ -66,7 +89,8 @@ pub struct Shaper {
 pub(super) struct Head {
     pub(super) level: u8,
     pub(super) size: Bytes,
-    pub(super) arrived: Time,
+    /// When it joined the queue of its class.
+    pub(super) joined: Time,
 }
 
 /// A [`Selection`] at work.
@@ -76,6 +100,8 @@ pub(super) struct Selecting {
     credits: Vec<Credit>,
     gates: Option<GateList>,
     cyclic: Vec<CyclicClass>,
+    ats: Vec<RegulatedClass>,
+    regulators: Regulators,
     /// The class of the last frame, and the end of that frame.
     sending: (u8, Time),
     /// Instant up to which credits are known.
@@ -89,8 +115,24 @@ impl Selecting {
             credits: selection.shapers.iter().map(|shaper| Credit::of(*shaper)).collect(),
             gates: selection.gates.clone(),
             cyclic: selection.cyclic.clone(),
+            ats: selection.ats.clone(),
+            regulators: Regulators::default(),
             sending: (0, Time::ZERO),
             known: Time::ZERO,
+        }
+    }
+
+    /// Regulates `flow` where its class has asynchronous traffic shaping.
+    pub(super) fn regulate(&mut self, flow: ChannelId, committed: Committed) {
+        self.regulators.add(flow, committed);
+    }
+
+    /// When a frame that arrives `now` joins the queue of its class.
+    pub(super) fn joins(&mut self, now: Time, request: &ItemRequest) -> Time {
+        let LinkCosts { shortest, around, .. } = self.speed;
+        match self.ats.iter().any(|class| class.level == request.tag.level) {
+            true => self.regulators.release(now, request.flow, request.size.max(shortest) + around),
+            false => now,
         }
     }
 
@@ -130,10 +172,10 @@ impl Selecting {
         self.open(now.saturating_add(earned).max(self.released(head)), head)
     }
 
-    /// When the cycle after that of its arrival begins, or its arrival.
+    /// When the cycle after that of its arrival begins, or when it joins the queue of its class.
     fn released(&self, head: Head) -> Time {
         let cyclic = self.cyclic.iter().find(|cyclic| cyclic.level == head.level);
-        cyclic.map_or(head.arrived, |cyclic| head.arrived.next_multiple_of(cyclic.cycle))
+        cyclic.map_or(head.joined, |cyclic| head.joined.next_multiple_of(cyclic.cycle))
     }
 
     fn credit(&self, level: u8) -> Option<&Credit> {
@@ -168,6 +210,12 @@ mod tests {
     /// Frames of 125 B at a link of 100 Mbit/s, which take 10 us each, with level and arrival in us, and
     /// when each begins.
     fn begins(selection: Selection, frames: &[(u8, u64)]) -> Vec<(u64, u8)> {
+        let frames: Vec<(u8, u64, u32)> = frames.iter().map(|&(level, us)| (level, us, 0)).collect();
+        begin_of(selection, &[], &frames).into_iter().map(|(us, level, _)| (us, level)).collect()
+    }
+
+    /// The same for frames with a flow behind the arrival, and flows with what is committed to each.
+    fn begin_of(selection: Selection, flows: &[Committed], frames: &[(u8, u64, u32)]) -> Vec<(u64, u8, u32)> {
         let speed = LinkCosts::new(Span::ZERO, Span::from_ns(80));
         let server = ServerParameters {
             speed,
@@ -175,21 +223,24 @@ mod tests {
             ..ServerParameters::with(EarlyPolicy::HOLD)
         };
         let mut queue = Order::StrictPriority.discipline(&server);
+        for (flow, committed) in (0..).zip(flows) {
+            queue.regulate(ChannelId(flow), *committed);
+        }
         let mut arrivals = frames.to_vec();
         arrivals.sort_by_key(|frame| frame.1);
         let mut arrivals = arrivals.into_iter().peekable();
         let (mut now, mut free, mut begun) = (at(0), at(0), Vec::new());
         loop {
-            while let Some((level, _)) = arrivals.next_if(|frame| at(frame.1) <= now) {
+            while let Some((level, _, flow)) = arrivals.next_if(|frame| at(frame.1) <= now) {
                 let tag = Tag::real_time(now, US(9), Vtick::NONE, level);
                 let size = Bytes::new(125);
-                let request = ItemRequest { flow: ChannelId(0), size, tag, carried: Carried::NOTHING };
-                queue.enqueue(now, &request, level);
+                let request = ItemRequest { flow: ChannelId(flow), size, tag, carried: Carried::NOTHING };
+                queue.enqueue(now, &request, flow);
             }
             if free <= now
-                && let Some((_, level)) = queue.select(now)
+                && let Some((tag, flow)) = queue.select(now)
             {
-                begun.push((now.as_ps() / 1_000_000, level));
+                begun.push((now.as_ps() / 1_000_000, tag.level, flow));
                 free = now + US(10);
             }
             let eligible = if free > now { Some(free) } else { queue.next_eligible(now) };
@@ -230,5 +281,71 @@ mod tests {
         let cyclic = vec![CyclicClass { level: 0, cycle: US(50) }];
         let found = begins(Selection { cyclic, ..Selection::NONE }, &[(0, 0), (0, 49), (0, 50), (1, 45)]);
         assert_eq!(found, [(45, 1), (55, 0), (65, 0), (100, 0)]);
+    }
+
+    fn regulated(levels: &[u8]) -> Selection {
+        let ats = levels.iter().map(|&level| RegulatedClass { level }).collect();
+        Selection { ats, ..Selection::NONE }
+    }
+
+    fn committed(regulator: u32, burst: u32, us: u64) -> Committed {
+        let (message, interval) = (Bytes::new(125), US(us));
+        Committed { regulator, message, burst, interval, tolerance: Span::ZERO }
+    }
+
+    /// One frame each 100 us, or two at once: the next frame is released when the bucket contains it.
+    #[test]
+    fn a_flow_has_its_bucket() {
+        let of = |burst, at: &[u64]| {
+            let frames: Vec<(u8, u64, u32)> = at.iter().map(|&us| (0, us, 0)).collect();
+            let found = begin_of(regulated(&[0]), &[committed(0, burst, 100)], &frames);
+            found.into_iter().map(|(us, _, _)| us).collect::<Vec<_>>()
+        };
+        assert_eq!(of(1, &[0, 0, 0]), [0, 100, 200]);
+        assert_eq!(
+            of(1, &[0, 150, 210]),
+            [0, 150, 250],
+            "an interval after the frame, and not after its slot"
+        );
+        assert_eq!(of(2, &[0, 0, 0, 120]), [0, 10, 100, 200]);
+        assert_eq!(of(2, &[0, 500, 500, 500]), [0, 500, 510, 600], "a full bucket gets no fuller");
+    }
+
+    /// The second frame of flow 0 waits until 100 us. A frame of flow 1 behind it in the regulator waits
+    /// as well, but not one that has a regulator of its own, nor best effort.
+    #[test]
+    fn the_first_frame_of_a_regulator_holds_those_behind_it() {
+        let frames = [(0, 0, 0), (0, 20, 0), (0, 30, 1), (0, 40, 2), (31, 50, 3)];
+        let flows = [committed(0, 1, 100), committed(0, 1, 100), committed(1, 1, 100)];
+        let found = begin_of(regulated(&[0]), &flows, &frames);
+        assert_eq!(found, [(0, 0, 0), (40, 0, 2), (50, 31, 3), (100, 0, 0), (110, 0, 1)]);
+        // A third frame of flow 0 waits until 200 us. One of flow 2 that is released before goes before.
+        let frames = [(0, 0, 0), (0, 20, 0), (0, 30, 0), (0, 40, 2), (0, 41, 2)];
+        let found = begin_of(regulated(&[0]), &flows, &frames);
+        assert_eq!(found, [(0, 0, 0), (40, 0, 2), (100, 0, 0), (140, 0, 2), (200, 0, 0)]);
+        let found = begin_of(regulated(&[1]), &flows, &frames);
+        assert_eq!(
+            found.iter().map(|begun| begun.0).collect::<Vec<_>>(),
+            [0, 20, 30, 40, 50],
+            "other levels"
+        );
+    }
+
+    /// Both frames are released at 100 us, while a lower frame is sent until 104 us.
+    #[test]
+    fn a_released_frame_waits_for_the_frame_on_the_link() {
+        let frames = [(0, 0, 0), (1, 5, 1), (0, 10, 0), (2, 94, 2), (1, 95, 1)];
+        let flows = [committed(0, 1, 100), committed(1, 1, 95)];
+        let found = begin_of(regulated(&[0, 1]), &flows, &frames);
+        assert_eq!(found, [(0, 0, 0), (10, 1, 1), (94, 2, 2), (104, 0, 0), (114, 1, 1)]);
+    }
+
+    /// A tolerance of 4 us lets a frame pass that is early by 4 us.
+    #[test]
+    fn a_tolerance_lets_early_frames_pass() {
+        let flow = Committed { tolerance: US(4), ..committed(0, 1, 100) };
+        let begun = |at| begin_of(regulated(&[0]), &[flow], &[(0, 0, 0), (0, at, 0), (0, at + 100, 0)]);
+        assert_eq!(begun(96), [(0, 0, 0), (96, 0, 0), (196, 0, 0)]);
+        assert_eq!(begun(90), [(0, 0, 0), (96, 0, 0), (196, 0, 0)]);
     }
 }

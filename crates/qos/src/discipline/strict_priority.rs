@@ -3,28 +3,30 @@
 //! This is the order of switches and adapters with several transmit queues (IEEE 802.1Q, 8.6.8.1).
 //! Levels are the user's: the key `level` of a channel, 0 without it, and the last for best effort.
 //! Unlike [`FixedPriority`](super::FixedPriority) it ignores logical arrivals and holds no early
-//! item, so a burst grows from hop to hop. Work-conserving, but for levels with a shaper or gates
-//! ([`Selection`](super::Selection)).
+//! item, so a burst grows from hop to hop. Work-conserving, but for levels with a shaper, gates or
+//! regulators ([`Selection`](super::Selection)).
 
 use std::collections::VecDeque;
 
 use laxity_units::{Bytes, Time};
 
 use super::keyed::evict;
-use super::selection::{Head, Selecting};
+use super::selection::{Committed, Head, Selecting};
 use super::{ItemRequest, LEVELS, Rank, ServerParameters, Tag};
+use crate::names::ChannelId;
 
 /// An item with what a [`Selection`](super::Selection) has to know of it.
 #[derive(Debug, Clone)]
 struct Waiting<T> {
-    arrived: Time,
+    /// When it joins the queue of its level.
+    joined: Time,
     size: Bytes,
     item: T,
 }
 
 impl<T> Waiting<T> {
     fn head(&self, level: usize) -> Head {
-        Head { level: level as u8, size: self.size, arrived: self.arrived }
+        Head { level: level as u8, size: self.size, joined: self.joined }
     }
 }
 
@@ -48,9 +50,21 @@ impl<T> StrictPriority<T> {
     pub(super) fn enqueue(&mut self, now: Time, request: &ItemRequest, item: T) {
         let tag = request.tag;
         self.advance(now);
-        let waiting = Waiting { arrived: now, size: request.size, item };
-        self.levels[usize::from(tag.level)].push_back((tag, waiting));
+        let joined = self.selecting.as_mut().map_or(now, |selecting| selecting.joins(now, request));
+        let waiting = Waiting { joined, size: request.size, item };
+        let queue = &mut self.levels[usize::from(tag.level)];
+        match queue.back().is_some_and(|(_, last)| last.joined > joined) {
+            // Another regulator releases its frame later.
+            true => queue.insert(queue.partition_point(|(_, one)| one.joined <= joined), (tag, waiting)),
+            false => queue.push_back((tag, waiting)),
+        }
         self.waiting += 1;
+    }
+
+    pub(super) fn regulate(&mut self, flow: ChannelId, committed: Committed) {
+        if let Some(selecting) = &mut self.selecting {
+            selecting.regulate(flow, committed);
+        }
     }
 
     pub(super) fn select(&mut self, now: Time) -> Option<(Tag, T)> {
@@ -127,7 +141,6 @@ mod tests {
 
     use super::super::{EarlyPolicy, Order, ServerParameters};
     use super::*;
-    use crate::names::ChannelId;
     use crate::packet::Carried;
     use crate::virtual_clock::Vtick;
 

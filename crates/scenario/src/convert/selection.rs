@@ -1,14 +1,14 @@
-//! `shapers`, `gates`, `gate_offset`, `cyclic` and `preemptable_from` of a switch.
+//! `shapers`, `gates`, `gate_offset`, `cyclic`, `ats` and `preemptable_from` of a switch.
 
 use std::sync::Arc;
 
 use laxity_qos::channel::Order;
-use laxity_qos::discipline::{CyclicClass, GateList, LEVELS, Selection, Shaper, Window};
+use laxity_qos::discipline::{CyclicClass, GateList, LEVELS, RegulatedClass, Selection, Shaper, Window};
 use laxity_world::experiment::Forwarding;
 
 use super::*;
 use crate::leaf::{Bounded, Delay, Whole};
-use crate::raw::{RawCyclic, RawShaper, RawWindow};
+use crate::raw::{RawAts, RawCyclic, RawShaper, RawWindow};
 use crate::written::List;
 
 /// The keys of a switch about its classes.
@@ -17,6 +17,7 @@ pub(super) struct Raw {
     pub(super) gates: Option<List<Part<RawWindow>>>,
     pub(super) gate_offset: Option<Written<Bounded<Delay>>>,
     pub(super) cyclic: Option<List<Part<RawCyclic>>>,
+    pub(super) ats: Option<List<Part<RawAts>>>,
     pub(super) preemptable_from: Option<Written<Whole<1, 31>>>,
 }
 
@@ -36,16 +37,17 @@ pub(super) fn classes(
     order: Order,
     forwarding: Forwarding,
 ) -> Result<Classes, Reported> {
-    let Raw { shapers, gates, gate_offset, cyclic, preemptable_from } = raw;
+    let Raw { shapers, gates, gate_offset, cyclic, ats, preemptable_from } = raw;
     let offset = cx.optional(gate_offset);
     let spans = [
         shapers.as_ref().map(|list| list.span.clone()),
         gates.as_ref().map(|list| list.span.clone()),
         cyclic.as_ref().map(|list| list.span.clone()),
+        ats.as_ref().map(|list| list.span.clone()),
         preemptable_from.as_ref().map(|level| level.span.clone()),
     ];
     if let Some(span) = spans.into_iter().flatten().nth(1) {
-        let reason = "a switch has one of shapers, gates, cyclic classes and preemption";
+        let reason = "a switch has one of shapers, gates, cyclic and regulated classes, and preemption";
         return Err(cx.fault(&span, reason, "remove the others"));
     }
     let from = cx.optional(preemptable_from)?;
@@ -54,7 +56,8 @@ pub(super) fn classes(
         return Err(cx.fault(&from.span(), reason, "say `forwarding = \"store_and_forward\"`"));
     }
     let (shapers, gates, cyclic) = (self::shapers(cx, shapers), windows(cx, gates), self::cyclic(cx, cyclic));
-    let (shapers, windows, cyclic) = (shapers?, gates?, cyclic?);
+    let ats = self::ats(cx, ats);
+    let (shapers, windows, cyclic, ats) = (shapers?, gates?, cyclic?, ats?);
     let gates = match (offset?, windows.is_empty()) {
         (Some(offset), true) => {
             return Err(cx.fault(&offset.span(), "there are no gates", "add `gates`, or remove this"));
@@ -64,7 +67,7 @@ pub(super) fn classes(
             Some(GateList::new(offset.map_or(Span::ZERO, |offset| offset.into_inner().get()), windows))
         }
     };
-    let selection = Selection { shapers, gates, cyclic };
+    let selection = Selection { shapers, gates, cyclic, ats };
     if order != Order::StrictPriority {
         return Ok(Classes::default());
     }
@@ -102,6 +105,22 @@ fn cyclic(cx: &mut Context<'_>, list: Option<List<Part<RawCyclic>>>) -> Result<V
         if found.iter().any(|other| other.level == class.level) {
             let reason = format!("level {} is cyclic already", class.level);
             return Err(cx.fault(&level.span(), reason, "give each level one cycle at most"));
+        }
+        found.push(class);
+    }
+    Ok(found)
+}
+
+fn ats(cx: &mut Context<'_>, list: Option<List<Part<RawAts>>>) -> Result<Vec<RegulatedClass>, Reported> {
+    let mut found: Vec<RegulatedClass> = Vec::new();
+    for part in cx.items(list)? {
+        let part = cx.part(part)?;
+        let (owner, RawAts { level }) = (part.span(), part.into_inner());
+        let level = cx.required(level, "level", &owner, "this class")?;
+        let class = RegulatedClass { level: level.get_ref().small() as u8 };
+        if found.contains(&class) {
+            let reason = format!("level {} has regulators already", class.level);
+            return Err(cx.fault(&level.span(), reason, "give each level once"));
         }
         found.push(class);
     }

@@ -211,6 +211,7 @@ impl Builder {
             gates,
             gate_offset,
             cyclic,
+            ats,
             preemptable_from,
             horizon,
             early_above_best_effort,
@@ -285,7 +286,7 @@ impl Builder {
                 };
                 let order = order?;
                 let frame = frame_of(cx, frame, order, &name.span())?;
-                let raw = Raw { shapers, gates, gate_offset, cyclic, preemptable_from };
+                let raw = Raw { shapers, gates, gate_offset, cyclic, ats, preemptable_from };
                 let classes = selection::classes(cx, raw, order, switch.forwarding)?;
                 for copy in self.copies(cx, name, count)? {
                     self.switches.push(SwitchSpec { name: copy.clone(), ..switch.clone() });

@@ -131,6 +131,7 @@ fn host_node(dice: &mut Dice, theme: &Theme, name: &str) -> Drafted<RawNode> {
         gates: unsaid(),
         gate_offset: unsaid(),
         cyclic: unsaid(),
+        ats: unsaid(),
         preemptable_from: unsaid(),
     })
 }
@@ -201,6 +202,7 @@ fn switch(dice: &mut Dice, theme: &Theme) -> Drafted<RawNode> {
         gates: said.gates,
         gate_offset: said.gate_offset,
         cyclic: said.cyclic,
+        ats: said.ats,
         preemptable_from: said.preemptable_from,
     })
 }

@@ -1,4 +1,4 @@
-//! `shapers`, `gates`, `cyclic` and `preemptable_from` of a switch by strict priority.
+//! `shapers`, `gates`, `cyclic`, `ats` and `preemptable_from` of a switch by strict priority.
 
 use laxity_units::{Rate, Span};
 
@@ -6,7 +6,7 @@ use super::dice::Dice;
 use super::sketch::{Drafted, Drawn, boolean, items, parts, quantity, table, unsaid, whole};
 use super::theme::Theme;
 use crate::leaf::{Bounded, Delay, Whole};
-use crate::raw::{RawCyclic, RawShaper, RawWindow};
+use crate::raw::{RawAts, RawCyclic, RawShaper, RawWindow};
 use crate::written::{List, Part, Written};
 
 /// The levels that channels of such scenarios have.
@@ -20,6 +20,7 @@ pub(super) struct Said {
     pub(super) gates: Parts<RawWindow>,
     pub(super) gate_offset: Drawn<Option<Written<Bounded<Delay>>>>,
     pub(super) cyclic: Parts<RawCyclic>,
+    pub(super) ats: Parts<RawAts>,
     pub(super) preemptable_from: Drawn<Option<Written<Whole<1, 31>>>>,
 }
 
@@ -30,6 +31,7 @@ impl Said {
             gates: unsaid(),
             gate_offset: unsaid(),
             cyclic: unsaid(),
+            ats: unsaid(),
             preemptable_from: unsaid(),
         }
     }
@@ -39,6 +41,9 @@ impl Said {
         if theme.preempts && dice.chance(0.7) {
             let level = dice.pick(&[1, 2, 3, 6, 31]);
             return Self { preemptable_from: whole(level), ..Self::none() };
+        }
+        if dice.chance(if theme.regulated { 0.9 } else { 0.05 }) {
+            return Self { ats: ats(dice), ..Self::none() };
         }
         match dice.below(5) {
             0 => Self { shapers: shapers(dice, theme), ..Self::none() },
@@ -62,6 +67,13 @@ fn cyclic(dice: &mut Dice, theme: &Theme) -> Parts<RawCyclic> {
         let own = if dice.chance(0.05) { cycle.saturating_mul(2) } else { cycle };
         table!(RawCyclic { level: whole(level), cycle: quantity(own) })
     };
+    parts(levels.into_iter().map(class).collect())
+}
+
+/// Mostly all levels: a class without regulators before one with them mostly has no bound.
+fn ats(dice: &mut Dice) -> Parts<RawAts> {
+    let levels = LEVELS.into_iter().filter(|_| dice.chance(0.9)).collect::<Vec<_>>();
+    let class = |level| table!(RawAts { level: whole(level) });
     parts(levels.into_iter().map(class).collect())
 }
 

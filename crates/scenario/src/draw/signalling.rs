@@ -178,6 +178,7 @@ fn node(dice: &mut Dice, plan: &Plan) -> Drafted<RawNode> {
         gates: unsaid(),
         gate_offset: unsaid(),
         cyclic: unsaid(),
+        ats: unsaid(),
         preemptable_from: unsaid(),
         horizon: unsaid(),
         early_above_best_effort: unsaid(),

@@ -90,6 +90,8 @@ pub(super) struct Theme {
     pub(super) free: bool,
     /// Or ports go by strict priority, beside best effort.
     pub(super) leveled: bool,
+    /// And have regulators.
+    pub(super) regulated: bool,
     /// Whether switches by strict priority may interrupt frames: their links have those of Ethernet.
     pub(super) preempts: bool,
     /// All real-time channels name their levels.
@@ -264,6 +266,7 @@ impl Theme {
             fifo: false,
             free: false,
             leveled: false,
+            regulated: false,
             preempts: false,
             by_hand: scheduling == Scheduling::Analysed && dice.levels().chance(0.25),
             decays: dice.chance(if plain { 0.05 } else { 0.2 }),
@@ -315,8 +318,10 @@ impl Theme {
         };
         let link = LinkCosts { startup: Span::ZERO, per_byte, ..self.link };
         let leveled = dice.chance(0.4);
-        let preempts = leveled && dice.chance(0.4);
-        let with_queues = Self { fifo: true, leveled, preempts, by_rate: false, groups: 0, link, ..self };
+        let regulated = leveled && dice.chance(0.4);
+        let preempts = leveled && !regulated && dice.chance(0.4);
+        let with_queues =
+            Self { fifo: true, leveled, regulated, preempts, by_rate: false, groups: 0, link, ..self };
         if !dice.chance(0.4) {
             return with_queues;
         }

@@ -5,7 +5,7 @@ use laxity_world::experiment::Forwarding;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{RawAdapters, RawClock, RawCyclic, RawHost, RawShaper, RawWindow};
+use super::{RawAdapters, RawAts, RawClock, RawCyclic, RawHost, RawShaper, RawWindow};
 use crate::choice::NodeKind;
 use crate::leaf::{Bounded, Delay, Interval, Room, Whole};
 use crate::written::{List, Part, Written};
@@ -47,6 +47,10 @@ pub(crate) struct RawNode {
     /// Switch: classes with cyclic queueing and forwarding at each port. Cycles of all switches begin
     /// together, at time zero. For `strict_priority`; others have none. Default none.
     pub(crate) cyclic: Option<List<Part<RawCyclic>>>,
+    /// Switch: classes with asynchronous traffic shaping at each port. A frame joins the queue of its
+    /// class when the contract of its channel allows, and frames that come from one link keep their
+    /// order until then. For `strict_priority`; others have none. Default none.
+    pub(crate) ats: Option<List<Part<RawAts>>>,
     /// Switch: the most urgent level with frames that can be preempted (IEEE 802.1Qbu): frames of more
     /// urgent levels interrupt those of this one and of all below. Best effort has level 31. For
     /// `strict_priority` at links of Ethernet; others have none. Default: no frame is interrupted.

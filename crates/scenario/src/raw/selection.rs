@@ -32,6 +32,15 @@ pub(crate) struct RawCyclic {
     pub(crate) cycle: Option<Written<Bounded<Interval>>>,
 }
 
+/// A class with asynchronous traffic shaping (IEEE 802.1Qcr).
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawAts {
+    /// Level of the class. Best effort, which has level 31, has no contract to be regulated by.
+    #[schemars(required)]
+    pub(crate) level: Option<Written<Whole<0, 30>>>,
+}
+
 /// A part of the cycle of gates (IEEE 802.1Qbv).
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -225,16 +225,17 @@ time = "1 s"
     assert_eq!(experiment.networks[0].members, [2, 0, 1], "in the order of what it joins");
 }
 
-/// Ports of a switch have the shapers, gates, cyclic classes or preemption of its table, and other
-/// orders none.
+/// Ports of a switch have the shapers, gates, cyclic or regulated classes, or preemption, of its table, and
+/// other orders none.
 #[test]
-fn a_switch_has_classes_in_one_way() {
+fn a_switch_has_one_kind_of_classes() {
     let text = |order: &str, keys: &str| {
         network("").replace("order = \"fixed_priority\"", &format!("order = \"{order}\"\n{keys}"))
     };
     let shapers = "shapers = [{ level = 1, idle_slope = \"30 Mbit/s\" }]";
     let gates = "gate_offset = \"150 us\"\ngates = [{ for = \"90 us\", levels = [0, 2] }, { for = \"10 us\", best_effort = true }]";
     let cyclic = "cyclic = [{ level = 0, cycle = \"1 ms\" }]";
+    let ats = "ats = [{ level = 2 }, { level = 30 }]";
     let of = |order, keys: &str| {
         let experiment = right(&text(order, keys)).first();
         let port = (0..experiment.stations()).find(|station| experiment.name(*station) == "sx.sw").unwrap();
@@ -247,9 +248,14 @@ fn a_switch_has_classes_in_one_way() {
     assert_eq!(gated.of(2), Some(vec![(Span::ZERO, Span::from_us(90))]));
     assert_eq!(gated.open(laxity_units::Time::ZERO, 0, Span::from_us(90)).unwrap().as_ps(), 50_000_000);
     assert_eq!(of("strict_priority", cyclic).unwrap().cyclic[0].cycle, Span::from_ms(1));
+    let regulated = of("strict_priority", ats).unwrap();
+    assert_eq!([1, 2, 30].map(|level| regulated.regulates(level)), [false, true, true]);
     assert_eq!((of("fifo", shapers), of("strict_priority", "")), (None, None));
     for (keys, reason) in [
-        (format!("{shapers}\n{cyclic}"), "a switch has one of shapers, gates, cyclic classes and preemption"),
+        (format!("{shapers}\n{cyclic}"), "a switch has one of shapers, gates, cyclic and regulated classes"),
+        (format!("{ats}\n{cyclic}"), "a switch has one of shapers, gates, cyclic and regulated classes"),
+        (ats.replace("30", "2"), "level 2 has regulators already"),
+        (ats.replace("30", "31"), "31"),
         (shapers.replace('[', "[{ level = 1, idle_slope = \"1 Mbit/s\" }, "), "level 1 has a shaper already"),
         (cyclic.replace('[', "[{ level = 0, cycle = \"2 ms\" }, "), "level 0 is cyclic already"),
         ("gate_offset = \"1 us\"".to_owned(), "there are no gates"),

@@ -10,7 +10,7 @@ use laxity_qos::discipline::{Class, Group, Groups, LEVELS};
 use laxity_units::{Span, Time};
 
 use super::alike::Templates;
-use crate::experiment::{AdapterSpec, Chance, Experiment, Laps, MediumSpec, Network, Placement};
+use crate::experiment::{AdapterSpec, Chance, Experiment, Laps, MediumSpec, Network, Placement, Regulators};
 use crate::promise::{Promise, held};
 
 /// A node of the experiment, without channels; without a host if that is elsewhere.
@@ -241,6 +241,7 @@ pub(super) fn switches(
     let mut switches: Vec<Switch> = switches.map(|(ports, spec)| Switch::new(ports, spec.shared)).collect();
     let groups = groups(experiment);
     switches.iter_mut().for_each(|switch| switch.group(&groups));
+    let mut regulators = Regulators::default();
     for (i, (channel, promise)) in experiment.channels.iter().zip(promises).enumerate() {
         let ports = channel.route.iter().map(|station| station.checked_sub(experiment.nodes.len()));
         for (hop, port) in ports.enumerate().filter_map(|(hop, port)| Some((hop, port?))) {
@@ -256,6 +257,9 @@ pub(super) fn switches(
             let (tick, level) = (config.share, config.level);
             let flow = PortFlow { class: config.class, deadline: config.deadline, tick, level, reserved };
             switches[switch].open(port, laps.at(i, hop), flow);
+            if let Some(committed) = regulators.committed(experiment, laps, (i, hop)) {
+                switches[switch].regulate(port, laps.at(i, hop), committed);
+            }
         }
     }
     (switches, places)

@@ -106,9 +106,12 @@ fn port(experiment: &Experiment, station: usize) -> Result<(), Uncovered> {
     // Memory is reserved for what has a bound, and no packet is early or late in this order.
     let PortConfig { link, order, frame: _, selection, preemptable_from: _, early: _, memory: _ } =
         &outlet.config;
-    // Shapers, gates and preemption are part of the server.
-    if let Some(Selection { shapers: _, gates: _, cyclic }) = selection.as_deref() {
+    // Shapers, gates, regulators and preemption are part of the server.
+    if let Some(Selection { shapers: _, gates: _, cyclic, ats }) = selection.as_deref() {
         cycles(experiment, station, cyclic)?;
+        if !ats.is_empty() {
+            return Err(Uncovered::AtsOrder);
+        }
     }
     if *forwarding == Forwarding::CutThrough {
         return Err(Uncovered::FifoForwarding);

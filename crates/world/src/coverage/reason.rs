@@ -167,6 +167,10 @@ reasons! {
     CyclicOthers "channel.level"
         "cyclic classes have a bound above all other classes of a port: a higher `level`";
     CyclicCycle "node.cyclic.cycle" "cyclic classes of a port have a bound if they have one `cycle`";
+    AtsOrder "node.ats"
+        "a regulator has a bound where its channels have been in the same queues since they were sent or \
+         regulated: `ats` at all switches, and `link.order = \"fifo\"` at hosts without costs or another order \
+         at hosts with costs";
     FifoAdapter "adapter.kind" "a FIFO host has a bound before an adapter without stages: `kind = \"null\"`";
     FaultKeeps "fault.for" "no bound covers the time that a fault takes";
     FifoReader "channel.reader.work"

@@ -26,7 +26,7 @@ use laxity_qos::channel::{LinkId, Role};
 use laxity_qos::costs::LinkCosts;
 use laxity_units::{Bytes, Span};
 
-use self::server::{frames, message, server};
+use self::server::{frames, server};
 use super::admit::All;
 use super::analyses::Reading;
 use super::answer::{Hop, Promise, Refused};
@@ -226,10 +226,10 @@ impl Part<'_> {
             Some(hop) => (channel.route[hop], experiment.horizon(channel.route[hop])),
             None => (channel.route[0], experiment.host(channel.route[0]).subsystem.early.horizon),
         };
-        let links = self.framing(channel, first);
+        let size = experiment.message_on_link(channel.route[first], channel);
         let limits = |burst| {
             let interval = channel.spec.min_interval;
-            vec![Bucket::Frames { size: message(experiment, channel, links), burst, interval }]
+            vec![Bucket::Frames { size, burst, interval }]
         };
         if experiment.holds(from) && horizon < Span::MAX {
             let Some((hop, last)) = first.checked_sub(1).zip(before.last()) else {

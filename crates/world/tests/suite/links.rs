@@ -287,7 +287,10 @@ fn who_is_refused_is_at_no_link() {
             let alike = |(beside, without): (&Span, &Span)| {
                 beside >= without && *beside <= without.saturating_add(Span::from_us(40))
             };
-            assert!(beside.iter().zip(&without).all(alike), "{order} {names:?} {to}: {beside:?}, {without:?}");
+            assert!(
+                beside.iter().zip(&without).all(alike),
+                "{order} {names:?} {to}: {beside:?}, {without:?}"
+            );
         }
     }
 }

@@ -17,14 +17,6 @@ pub(super) fn frames(experiment: &Experiment, channel: &ChannelSpec, framing: Li
     (on_link(channel.spec.smallest_packet(packet)), on_link(channel.spec.max_message.min(packet)))
 }
 
-/// Bytes on the link of the largest message of `channel`.
-pub(super) fn message(experiment: &Experiment, channel: &ChannelSpec, framing: LinkCosts) -> Bytes {
-    let fragments = channel.spec.fragmentation(experiment.packet());
-    let on_link = |size: Bytes| size.max(framing.shortest) + framing.around;
-    let full = on_link(experiment.packet()).get().saturating_mul(fragments.packets().saturating_sub(1));
-    Bytes::new(full.saturating_add(on_link(fragments.last()).get()))
-}
-
 /// The server of a link of `station`, for real-time frames of at least `smallest` bytes.
 pub(super) fn server(experiment: &Experiment, station: usize, link: LinkCosts, smallest: Bytes) -> Server {
     let server = first_come(link, smallest);

@@ -1,0 +1,104 @@
+//! The regulators of ports with asynchronous traffic shaping (IEEE 802.1Qcr).
+//!
+//! Channels share a regulator if they come from one queue that keeps their order: that of a level of
+//! a switch, or of the link of a host in order of arrival. A host or a switch that goes by deadlines
+//! or rates is as if each channel had a class of its own there, so each has a regulator of its own.
+//!
+//! The bucket of a channel contains what its host sends at once. A host that holds messages until
+//! their logical arrival sends one an interval, up to a horizon early; another one sends bursts. A
+//! period is rounded to the picosecond, so a bucket has one more.
+
+use std::collections::BTreeMap;
+
+use laxity_qos::channel::{LinkId, Order};
+use laxity_qos::discipline::{Class, Committed};
+use laxity_units::{Bytes, Span};
+
+use super::{ChannelSpec, Experiment, Laps};
+
+/// The numbers of the regulators at each port, by what shares them.
+#[derive(Debug, Default)]
+pub(crate) struct Regulators {
+    known: BTreeMap<usize, BTreeMap<Shares, u32>>,
+}
+
+/// What channels with one regulator have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Shares {
+    /// The station before and its link, and the level.
+    Queue(usize, LinkId, u8),
+    /// Nothing: the only channel, by its number.
+    Alone(u32),
+}
+
+impl Regulators {
+    /// What the regulator at hop `hop` of channel `i` lets pass; `None` if the channel has none there.
+    pub(crate) fn committed(
+        &mut self,
+        experiment: &Experiment,
+        laps: &Laps,
+        (i, hop): (usize, usize),
+    ) -> Option<Committed> {
+        let channel = &experiment.channels[i];
+        let station = channel.route[hop];
+        if !experiment.regulates(station, channel) {
+            return None;
+        }
+        let shares =
+            match hop.checked_sub(1).filter(|before| experiment.keeps_arrivals(channel.route[*before])) {
+                Some(before) => {
+                    let link = experiment.link_out(channel, before);
+                    Shares::Queue(channel.route[before], link, channel.level.unwrap_or(0))
+                }
+                None => Shares::Alone(laps.at(i, hop).0),
+            };
+        let known = self.known.entry(station).or_default();
+        let next = known.len() as u32;
+        let regulator = *known.entry(shares).or_insert(next);
+        let (burst, tolerance) = experiment.commitment(channel);
+        let (message, interval) = (experiment.message_on_link(station, channel), channel.spec.min_interval);
+        Some(Committed { regulator, message, burst, interval, tolerance })
+    }
+}
+
+impl Experiment {
+    /// Whether frames of `channel` pass a regulator at `station`.
+    pub fn regulates(&self, station: usize, channel: &ChannelSpec) -> bool {
+        let level = channel.level.unwrap_or(0);
+        channel.class == Class::RealTime
+            && self.outlet(station).is_some_and(|outlet| {
+                let selection = outlet.config.selection.as_deref();
+                selection.is_some_and(|selection| selection.regulates(level))
+            })
+    }
+
+    /// Whether frames of a level leave `station` in the order in which they came.
+    pub(crate) fn keeps_arrivals(&self, station: usize) -> bool {
+        match self.outlet(station) {
+            Some(outlet) => matches!(outlet.config.order, Order::Fifo | Order::StrictPriority),
+            None => self.host(station).subsystem.link.order == Order::Fifo,
+        }
+    }
+
+    /// Messages that regulators let pass at once of `channel`, one an interval, and how far these can
+    /// be shifted against each other.
+    pub(crate) fn commitment(&self, channel: &ChannelSpec) -> (u32, Span) {
+        let source = channel.route[0];
+        let subsystem = &self.host(source).subsystem;
+        match self.holds(source) && subsystem.early.horizon < Span::MAX {
+            true if self.keeps_arrivals(source) => (1, subsystem.early.horizon),
+            true => (1, Span::ZERO),
+            false => (channel.spec.burst, Span::from_ps(1)),
+        }
+    }
+
+    /// Bytes of the largest message of `channel` on the link of `station`, which is a null adapter or a
+    /// port.
+    pub(crate) fn message_on_link(&self, station: usize, channel: &ChannelSpec) -> Bytes {
+        let link = self.link(station, LinkId::FIRST).unwrap_or_default();
+        let fragments = channel.spec.fragmentation(self.packet());
+        let on_link = |size: Bytes| size.max(link.shortest) + link.around;
+        let full = on_link(self.packet()).get().saturating_mul(fragments.packets().saturating_sub(1));
+        Bytes::new(full.saturating_add(on_link(fragments.last()).get()))
+    }
+}
