@@ -20,6 +20,7 @@ fn main() {
         shapers: Vec::new(),
         gates: None,
         cyclic: Vec::new(),
+        regulated: Vec::new(),
         preemption: None,
     };
     // For each switch: ten links of hosts, ten links to hosts, the links to the right and to the left.
@@ -45,7 +46,16 @@ fn main() {
         let size = Bytes::new(84 + 100 * random(15) as u64);
         let interval = Span::from_us(500 << random(5));
         let source = vec![Bucket::Frames { size, burst: 1, interval }];
-        Flow { path, level: 0, source, jitter: Span::ZERO, entry: None, shortest: size, longest: size }
+        Flow {
+            path,
+            level: 0,
+            source,
+            jitter: Span::ZERO,
+            tolerance: Span::ZERO,
+            entry: None,
+            shortest: size,
+            longest: size,
+        }
     };
     let flows: Vec<Flow> = (0..flows).map(flow).collect();
     let network = QueueNetwork::new(vec![link; 22 * switches], flows).expect("a network");

@@ -21,7 +21,8 @@ pub enum AnalysisMethod {
 /// A proved upper bound on the delay of a flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowBound {
-    /// From the arrival of a frame at its first server until its last bit has arrived behind the
+    /// From the arrival of a frame at its first server, or behind a regulator there from the latest
+    /// arrival that its jitter allows, until its last bit has arrived behind the
     /// last one; rounded up to picoseconds.
     pub delay: Span,
     /// The analysis with the least bound.
@@ -29,10 +30,21 @@ pub struct FlowBound {
     /// By hop: bound from the arrival at the first server until the last bit has arrived behind
     /// the server of the hop. The last one is `delay`.
     pub passed: Vec<Span>,
-    /// By hop: bound on the delay from the arrival at the server until the last bit has left it.
+    /// By hop: bound on the delay from the arrival at the server until the last bit has left it, the
+    /// wait in a regulator included.
     pub stays: Vec<Span>,
-    /// By hop: how far frames can be shifted against each other when they arrive at the server.
+    /// By hop: how far frames can be shifted against their source when they arrive at the server.
     pub jitter: Vec<Span>,
+}
+
+/// Why a flow has no bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unbounded {
+    /// The first hop without a bound.
+    pub hop: usize,
+    /// Whether the cause is a regulator there: its flows come from no FIFO system, or one of them is
+    /// not within its limits where the system begins.
+    pub disordered: bool,
 }
 
 /// How much work an analysis can do.
@@ -61,12 +73,12 @@ pub fn bounds(network: &QueueNetwork, effort: Effort) -> Vec<Option<FlowBound>> 
 }
 
 /// The same, with total flow analysis alone for each flow that is not `wanted`, by its index and its
-/// bound from that; in place of a bound the place on the path of the first server without one.
+/// bound from that; in place of a bound why there is none.
 pub fn bounds_where(
     network: &QueueNetwork,
     effort: Effort,
     wanted: impl Fn(usize, Span) -> bool,
-) -> Vec<Result<FlowBound, usize>> {
+) -> Vec<Result<FlowBound, Unbounded>> {
     let total = Total::of(network);
     let mut shares = Shares::new(network, &total);
     (0..network.flows.len()).map(|flow| bound(&mut shares, flow, effort, &wanted)).collect()
@@ -77,11 +89,11 @@ fn bound(
     flow: usize,
     effort: Effort,
     wanted: &impl Fn(usize, Span) -> bool,
-) -> Result<FlowBound, usize> {
+) -> Result<FlowBound, Unbounded> {
     let (network, total) = (shares.network, shares.total);
     let path = &network.flows[flow].path;
     if total.valid[flow] < path.len() {
-        return Err(total.valid[flow]);
+        return Err(Unbounded { hop: total.valid[flow], disordered: total.disordered[flow] });
     }
     let propagation: Vec<Span> = path.iter().map(|&server| network.servers[server].propagation).collect();
     let mut passed = Vec::with_capacity(path.len());
@@ -90,7 +102,9 @@ fn bound(
         passed.push(before.saturating_add(*delay).saturating_add(*propagation));
     }
     let mut least = (passed.last().copied().unwrap_or_default(), AnalysisMethod::Total);
-    if path.len() > 1 && wanted(flow, least.0) {
+    // Other analyses need servers in a row without a regulator.
+    let regulated = (0..path.len()).any(|hop| network.regulates(flow, hop));
+    if path.len() > 1 && !regulated && wanted(flow, least.0) {
         let within = |most: usize| network.flows.len() <= most;
         let separate = if within(effort.flows) { separate::bound(shares, flow) } else { None };
         let tree = if within(effort.programs) { Tree::of(shares, flow, effort.servers) } else { None };
@@ -104,6 +118,8 @@ fn bound(
     let (delay, method) = least;
     // A frame has passed each server when it has passed the last.
     passed.iter_mut().for_each(|passed| *passed = delay.min(*passed));
-    let (stays, jitter) = (total.delay[flow].clone(), total.jitter[flow].clone());
+    let waits = total.delay[flow].iter().zip(&total.waits[flow]);
+    let stays = waits.map(|(delay, waits)| delay.saturating_add(*waits)).collect();
+    let jitter = if regulated { total.since_source(network, flow) } else { total.jitter[flow].clone() };
     Ok(FlowBound { delay, method, passed, stays, jitter })
 }

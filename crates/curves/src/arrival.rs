@@ -72,6 +72,14 @@ impl Bucket {
         picobits(burst).saturating_add(u128::from(rate.bits_per_sec()) * time)
     }
 
+    /// The same limit in bits at any instant: whole messages are not counted.
+    pub(crate) fn in_bits(self) -> Bucket {
+        let Bucket::Frames { size, burst, interval } = self else { return self };
+        let rate = picobits(size).div_ceil(u128::from(interval.as_ps()));
+        let rate = Rate::from_bits_per_sec(u64::try_from(rate).unwrap_or(u64::MAX));
+        Bucket::Fluid { burst: Bytes::new(size.get().saturating_mul(burst)), rate }
+    }
+
     /// Lines that lie above what the flow can send in a window, if its frames are shifted against
     /// each other by up to `jitter` (Le Boudec and Thiran 2001, theorem 1.4.3).
     ///

@@ -130,6 +130,7 @@ mod tests {
             shapers,
             gates: None,
             cyclic: Vec::new(),
+            regulated: Vec::new(),
             preemption: None,
         }
     }

@@ -52,9 +52,9 @@ impl Total {
             start += own.len();
             let lower = longest(network, &visits[start..]).max(spec.below);
             let entries: Vec<Entry> = own.iter().map(|visit| self.entry(network, cyclic, visit)).collect();
-            fits &= own.iter().all(|visit| self.valid[visit.flow] >= visit.hop);
+            fits &= self.known(network, own);
             for (visit, entry) in own.iter().zip(&entries) {
-                let source = &network.flows[visit.flow].source;
+                let source = network.limits(visit.flow, visit.hop);
                 let cycle = u128::from(cyclic.cycle.as_ps());
                 let most = source.iter().map(|bucket| bucket.within(entry.jitter, cycle)).min();
                 load = load.saturating_add(most.unwrap_or(0));
@@ -77,11 +77,7 @@ impl Total {
                 self.delay[flow][hop] = stay;
                 self.growth[flow][hop] = stay.saturating_sub(earlier);
                 self.base[flow][hop] = jitter;
-                if let Some(next) = self.jitter[flow].get_mut(hop + 1) {
-                    let later = jitter.saturating_add(stay);
-                    changed |= later > *next;
-                    *next = later;
-                }
+                changed |= self.arrives(network, (flow, hop + 1), jitter.saturating_add(stay));
             }
         }
         changed
@@ -139,13 +135,22 @@ mod tests {
             shapers: Vec::new(),
             gates: None,
             cyclic,
+            regulated: Vec::new(),
             preemption: None,
         };
         let size = Bytes::new(500);
         let source = vec![Bucket::Frames { size, burst, interval: Span::from_us(500) }];
         let path = vec![0, 1, 2];
-        let flow =
-            Flow { path, level: 0, source, jitter: Span::ZERO, entry: None, shortest: size, longest: size };
+        let flow = Flow {
+            path,
+            level: 0,
+            source,
+            jitter: Span::ZERO,
+            tolerance: Span::ZERO,
+            entry: None,
+            shortest: size,
+            longest: size,
+        };
         let network = QueueNetwork::new(vec![server; 3], vec![flow]).expect("a network");
         let bound = bounds(&network, Effort::default()).remove(0)?;
         Some(bound.passed.iter().map(|span| span.as_ps() / 1_000_000).collect())

@@ -272,6 +272,7 @@ mod tests {
             shapers: Vec::new(),
             gates: gated,
             cyclic: Vec::new(),
+            regulated: Vec::new(),
             preemption: None,
         };
         (server, gates)

@@ -25,6 +25,7 @@ mod gates;
 mod network;
 mod preemption;
 mod program;
+mod regulator;
 mod separate;
 mod service;
 mod total;
@@ -33,7 +34,7 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
-pub use analysis::{AnalysisMethod, Effort, FlowBound, bounds, bounds_where};
+pub use analysis::{AnalysisMethod, Effort, FlowBound, Unbounded, bounds, bounds_where};
 pub use arrival::Bucket;
 pub use cyclic::Cyclic;
 pub use gates::Gates;

@@ -35,6 +35,9 @@ pub struct Server {
     pub gates: Option<Gates>,
     /// Levels with cyclic queueing, above all others. A server with such levels has no gates.
     pub cyclic: Vec<Cyclic>,
+    /// Levels with interleaved regulators before their queue (see `regulator`). The flows of a level
+    /// that come from one server share a regulator; each flow from elsewhere has one of its own.
+    pub regulated: Vec<u8>,
     /// Preemption of frames, at a server without shapers, gates and cyclic levels.
     pub preemption: Option<FramePreemption>,
 }
@@ -57,6 +60,11 @@ impl Server {
     pub(crate) fn idle_slope(&self, level: u8) -> Option<Rate> {
         self.shapers.iter().find(|shaper| shaper.0 == level).map(|shaper| shaper.1)
     }
+
+    /// Whether flows of `level` pass a regulator here.
+    pub(crate) fn regulates(&self, level: u8) -> bool {
+        !self.fifo && self.regulated.contains(&level)
+    }
 }
 
 /// A flow of frames along a path.
@@ -71,6 +79,9 @@ pub struct Flow {
     /// How far frames can be shifted against each other between the source and the first server,
     /// e.g. by the sending host.
     pub jitter: Span,
+    /// How far frames can be shifted against each other behind a regulator, which restores the limits
+    /// of the source.
+    pub tolerance: Span,
     /// A server that sends the flow to the first one over its link. Its queue is not part of the
     /// analysis. `None` if frames arrive in any number at once.
     pub entry: Option<usize>,
@@ -120,7 +131,8 @@ pub(crate) struct Visit {
     pub(crate) flow: usize,
     pub(crate) hop: usize,
     pub(crate) level: u8,
-    /// The server before on its path, or its entry, or `None` at a source without one.
+    /// The server before on its path, or its entry; `None` at a source without one, and behind a
+    /// regulator, which can release frames of one link together.
     pub(crate) from: Option<usize>,
 }
 
@@ -131,6 +143,8 @@ pub struct QueueNetwork {
     pub(crate) flows: Vec<Flow>,
     /// Visits at each server, by level and by the server before.
     pub(crate) visits: Vec<Vec<Visit>>,
+    /// By flow: its first hop with a regulator, and its limits from there on.
+    shaped: Vec<Option<(usize, Vec<Bucket>)>>,
 }
 
 impl QueueNetwork {
@@ -170,6 +184,7 @@ impl QueueNetwork {
             }
             for (hop, &server) in flow.path.iter().enumerate() {
                 let from = hop.checked_sub(1).map_or(flow.entry, |before| Some(flow.path[before]));
+                let from = from.filter(|_| !servers[server].regulates(flow.level));
                 let level = if servers[server].fifo { 0 } else { flow.level };
                 visits[server].push(Visit { flow: index, hop, level, from });
             }
@@ -177,7 +192,27 @@ impl QueueNetwork {
         for visits in &mut visits {
             visits.sort_by_key(|visit| (visit.level, visit.from));
         }
-        Ok(Self { servers, flows, visits })
+        let shaped = |flow: &Flow| {
+            let first = flow.path.iter().position(|&server| servers[server].regulates(flow.level))?;
+            Some((first, flow.source.iter().map(|bucket| bucket.in_bits()).collect()))
+        };
+        let shaped = flows.iter().map(shaped).collect();
+        Ok(Self { servers, flows, visits, shaped })
+    }
+
+    /// Whether a regulator is before hop `hop` of `flow`.
+    pub(crate) fn regulates(&self, flow: usize, hop: usize) -> bool {
+        let Flow { path, level, .. } = &self.flows[flow];
+        self.servers[path[hop]].regulates(*level)
+    }
+
+    /// The limits that `flow` keeps at hop `hop`, but for its jitter there. A regulator counts bits, so
+    /// it can release small messages together.
+    pub(crate) fn limits(&self, flow: usize, hop: usize) -> &[Bucket] {
+        match &self.shaped[flow] {
+            Some((first, limits)) if *first <= hop => limits,
+            _ => &self.flows[flow].source,
+        }
     }
 
     /// Whether a flow of `level` waits with `flow` at `server`.
@@ -191,11 +226,12 @@ impl QueueNetwork {
     }
 
     /// Servers in an order in which each is after all that send to it, and those that are on or
-    /// behind a ring, for which there is no such order.
+    /// behind a ring, for which there is no such order. Traffic behind a regulator does not depend on
+    /// the server before.
     pub(crate) fn order(&self) -> (Vec<usize>, Vec<usize>) {
         let mut next = vec![Vec::new(); self.servers.len()];
         for flow in &self.flows {
-            for pair in flow.path.windows(2) {
+            for pair in flow.path.windows(2).filter(|pair| !self.servers[pair[1]].regulates(flow.level)) {
                 next[pair[0]].push(pair[1]);
             }
         }

@@ -39,7 +39,7 @@ pub(crate) fn shares(
     let (mut known, mut start) = (true, 0);
     for own in visits.chunk_by(|one, other| one.level == other.level) {
         let end = start + own.len();
-        known &= own.iter().all(|visit| total.valid[visit.flow] >= visit.hop);
+        known &= total.known(network, own);
         let lower = longest(network, &visits[end.max(express)..]).max(spec.below);
         let (above, blocking, interrupted) = match is_express(&own[0]) {
             true => {
@@ -87,7 +87,7 @@ fn interruptions(total: &Total, network: &QueueNetwork, visits: &[Visit], overhe
                 Bucket::Frames { size: Bytes::new(frames.saturating_mul(overhead.get())), burst, interval }
             }
         };
-        let buckets: Vec<Bucket> = flow.source.iter().map(more).collect();
+        let buckets: Vec<Bucket> = network.limits(visit.flow, visit.hop).iter().map(more).collect();
         Arrival::of(&buckets, total.jitter[visit.flow][visit.hop])
     };
     Arrival::sum(&visits.iter().map(of).collect::<Vec<_>>())

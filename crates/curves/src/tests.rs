@@ -14,6 +14,7 @@ const LINK: Server = Server {
     shapers: Vec::new(),
     gates: None,
     cyclic: Vec::new(),
+    regulated: Vec::new(),
     preemption: None,
 };
 
@@ -22,7 +23,16 @@ fn flow(path: &[usize], level: u8, size: u64, interval: u64) -> Flow {
     let size = Bytes::new(size);
     let source = vec![Bucket::Frames { size, burst: 1, interval: Span::from_us(interval) }];
     let path = path.to_vec();
-    Flow { path, level, source, jitter: Span::ZERO, entry: None, shortest: size, longest: size }
+    Flow {
+        path,
+        level,
+        source,
+        jitter: Span::ZERO,
+        tolerance: Span::ZERO,
+        entry: None,
+        shortest: size,
+        longest: size,
+    }
 }
 
 fn of(servers: Vec<Server>, flows: Vec<Flow>) -> Vec<Option<FlowBound>> {

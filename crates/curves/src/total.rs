@@ -38,14 +38,19 @@ const MOST_STEPS: usize = 400_000;
 /// Per-hop bounds of every flow.
 #[derive(Debug, Clone)]
 pub(crate) struct Total {
-    /// By flow and hop: how far frames can be shifted against each other when they arrive there.
+    /// By flow and hop: how far frames can be shifted against each other when they arrive there, or
+    /// leave the regulator there.
     pub(crate) jitter: Vec<Vec<Span>>,
     /// By flow and hop: longest time from the arrival to the end of the transmission.
     pub(crate) delay: Vec<Vec<Span>>,
     /// By flow: hops from the source for which the bounds hold; those beyond have none.
     pub(crate) valid: Vec<usize>,
+    /// By flow: whether the next hop has no bound because a regulator there is behind no FIFO system.
+    pub(crate) disordered: Vec<bool>,
     /// By flow and hop: growth of the bound on the delay since the first server.
     pub(crate) growth: Vec<Vec<Span>>,
+    /// By flow and hop: the part of the growth that is the wait in a regulator.
+    pub(crate) waits: Vec<Vec<Span>>,
     /// By flow and hop: jitter at the first server that is in step with a cyclic one.
     pub(crate) base: Vec<Vec<Span>>,
     /// By server: time that the frames of a cycle take at cyclic levels.
@@ -92,27 +97,35 @@ impl Total {
         let valid = network.flows.iter().map(|flow| flow.path.len()).collect();
         let sent = vec![BTreeMap::new(); network.servers.len()];
         let sends = vec![BTreeMap::new(); network.servers.len()];
-        let (jitter, delay, growth, base) = (per_hop(), per_hop(), per_hop(), per_hop());
-        let mut total = Self { jitter, delay, valid, growth, base, sends, sent };
-        for (jitter, flow) in total.jitter.iter_mut().zip(&network.flows) {
+        let disordered = vec![false; network.flows.len()];
+        let (jitter, delay, growth) = (per_hop(), per_hop(), per_hop());
+        let (waits, base) = (per_hop(), per_hop());
+        let mut total = Self { jitter, delay, valid, disordered, growth, waits, base, sends, sent };
+        for (index, (jitter, flow)) in total.jitter.iter_mut().zip(&network.flows).enumerate() {
             jitter[0] = flow.jitter;
+            for (_, jitter) in jitter.iter_mut().enumerate().filter(|(hop, _)| network.regulates(index, *hop))
+            {
+                *jitter = flow.tolerance;
+            }
         }
         let (order, ring) = network.order();
         for server in order {
             total.visit(network, server);
         }
+        let mut ends = ring.is_empty();
         for _ in 0..ROUNDS {
-            let mut changed = false;
-            for &server in &ring {
-                changed |= total.visit(network, server);
+            if ends {
+                break;
             }
-            if !changed {
-                return total;
+            ends = true;
+            for &server in &ring {
+                ends &= !total.visit(network, server);
             }
         }
-        for server in ring {
+        for server in ring.into_iter().filter(|_| !ends) {
             total.refuse(&network.visits[server]);
         }
+        total.release(network);
         total
     }
 
@@ -142,26 +155,48 @@ impl Total {
                 changed |= delay > self.delay[flow][hop];
                 self.delay[flow][hop] = delay;
                 self.growth[flow][hop] = delay;
-                if let Some(next) = self.jitter[flow].get(hop + 1).copied() {
-                    let fastest = peak.time_for_ceil(own).saturating_sub(Span::from_ps(1));
-                    let slower = if peak == rate { Span::ZERO } else { rate.time_for_ceil(own) - fastest };
-                    let jitter = self.jitter[flow][hop].saturating_add(start).saturating_add(slower);
-                    changed |= jitter > next;
-                    self.jitter[flow][hop + 1] = jitter;
-                }
+                let fastest = peak.time_for_ceil(own).saturating_sub(Span::from_ps(1));
+                let slower = if peak == rate { Span::ZERO } else { rate.time_for_ceil(own) - fastest };
+                let jitter = self.jitter[flow][hop].saturating_add(start).saturating_add(slower);
+                changed |= self.arrives(network, (flow, hop + 1), jitter);
             }
         }
         changed
+    }
+
+    /// Notes the jitter with which a flow arrives at a hop, if there is one without a regulator; whether
+    /// the jitter grew.
+    pub(crate) fn arrives(
+        &mut self,
+        network: &QueueNetwork,
+        (flow, hop): (usize, usize),
+        jitter: Span,
+    ) -> bool {
+        match self.jitter[flow].get_mut(hop).filter(|_| !network.regulates(flow, hop)) {
+            Some(known) => std::mem::replace(known, jitter) < jitter,
+            None => false,
+        }
+    }
+
+    /// Whether the arrivals of `visits` have bounds. Behind a regulator they have, whatever came before.
+    pub(crate) fn known(&self, network: &QueueNetwork, visits: &[Visit]) -> bool {
+        visits.iter().all(|v| self.valid[v.flow] >= v.hop || network.regulates(v.flow, v.hop))
     }
 
     /// Takes the bounds from `visits` and from all hops behind them; whether there were bounds.
     pub(crate) fn refuse(&mut self, visits: &[Visit]) -> bool {
         let mut changed = false;
         for visit in visits {
-            changed |= self.valid[visit.flow] > visit.hop;
-            self.valid[visit.flow] = self.valid[visit.flow].min(visit.hop);
+            changed |= self.refuse_at(visit.flow, visit.hop);
         }
         changed
+    }
+
+    /// Takes the bounds of `flow` from `hop` on; whether it had one there.
+    pub(crate) fn refuse_at(&mut self, flow: usize, hop: usize) -> bool {
+        let had = self.valid[flow] > hop;
+        self.valid[flow] = self.valid[flow].min(hop);
+        had
     }
 
     /// The levels at `server`, the most urgent first.
@@ -184,7 +219,7 @@ impl Total {
             let start = end;
             end += visits[start..].partition_point(|visit| visit.level == first.level);
             let own = &visits[start..end];
-            known &= own.iter().all(|visit| self.valid[visit.flow] >= visit.hop);
+            known &= self.known(network, own);
             let longest = longest(network, own);
             let lower = self::longest(network, &visits[end..]).max(spec.below);
             if let Some(cyclic) = spec.cycle(first.level) {
@@ -257,7 +292,7 @@ impl Total {
                 Some(share.arrival.clone().late(u128::from(delay.as_ps())))
             };
             let above: Option<Vec<Arrival>> = higher.map(sends).collect();
-            let known = above.is_some() && own.iter().all(|visit| self.valid[visit.flow] >= visit.hop);
+            let known = above.is_some() && self.known(network, own);
             let above = above.filter(|above| !above.is_empty()).map(|above| Arrival::sum(&above));
             let longest = longest(network, own);
             let class = gates::Class { level, longest, lower: &lower[place + 1..], above: above.as_ref() };
@@ -286,7 +321,8 @@ impl Total {
                     Bucket::Frames { size, burst, interval }
                 }
             };
-            let source: Vec<Bucket> = flow.source.iter().map(padded).collect();
+            let source = network.limits(visit.flow, visit.hop).iter();
+            let source: Vec<Bucket> = source.map(padded).collect();
             Arrival::of(&source, self.jitter[visit.flow][visit.hop])
         };
         let flows: Vec<Arrival> = visits.iter().map(flow).collect();
@@ -299,7 +335,7 @@ impl Total {
         let mut at = vec![0];
         for visit in visits {
             let jitter = u128::from(self.jitter[visit.flow][visit.hop].as_ps());
-            for bucket in &network.flows[visit.flow].source {
+            for bucket in network.limits(visit.flow, visit.hop) {
                 let Bucket::Frames { interval, .. } = bucket else { return None };
                 let interval = u128::from(interval.as_ps());
                 let first = interval - jitter % interval;
@@ -336,7 +372,7 @@ impl Total {
 
     /// The arrival curve of a flow at a hop.
     pub(crate) fn arrival(&self, network: &QueueNetwork, visit: &Visit) -> Arrival {
-        Arrival::of(&network.flows[visit.flow].source, self.jitter[visit.flow][visit.hop])
+        Arrival::of(network.limits(visit.flow, visit.hop), self.jitter[visit.flow][visit.hop])
     }
 
     /// The traffic of all `visits`, with those from one link limited by it.

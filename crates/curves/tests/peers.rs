@@ -43,6 +43,7 @@ fn peers() -> Vec<Peer> {
                         shapers,
                         gates,
                         cyclic: Vec::new(),
+                        regulated: Vec::new(),
                         preemption: None,
                     };
                     servers.push(server);
@@ -54,7 +55,16 @@ fn peers() -> Vec<Peer> {
             let interval = Span::from_us(interval.parse().expect("an interval"));
             let source = vec![Bucket::Frames { size, burst: 1, interval }];
             let jitter = Span::ZERO;
-            flows.push(Flow { path, level: 0, source, jitter, entry: None, shortest: size, longest: size });
+            flows.push(Flow {
+                path,
+                level: 0,
+                source,
+                jitter,
+                tolerance: jitter,
+                entry: None,
+                shortest: size,
+                longest: size,
+            });
             names.push((flow.to_owned(), least.parse().expect("a bound")));
         }
         let network = QueueNetwork::new(servers, flows).expect("a network");

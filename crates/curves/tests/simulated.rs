@@ -19,13 +19,15 @@ struct Frame {
     flow: usize,
     size: Bytes,
     hop: usize,
-    sent: u64,
+    /// From when its delay counts.
+    since: u64,
 }
 
 /// An event at a server, in the order of simultaneous events: an arrival before a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Source { frame: usize },
+    Release { frame: usize },
     Arrival { server: usize, frame: usize },
     Free { server: usize },
     Earned { server: usize },
@@ -72,12 +74,55 @@ impl Credits {
     }
 }
 
-/// Worst delay of each flow in ps, for `arrivals` of `(time, flow, size)` at the sources.
+/// The regulators of a server: the last release of each by the server before, or by the flow at its
+/// source, and the releases of each flow.
+#[derive(Debug, Clone, Default)]
+struct Regulators {
+    last: BTreeMap<(Option<usize>, u8, usize), u64>,
+    released: BTreeMap<usize, Vec<(u64, u128)>>,
+}
+
+impl Regulators {
+    /// The release of a frame: no window from an earlier release on has more than the limits of the flow.
+    fn release(&mut self, now: u64, flows: &[Flow], Frame { flow: index, size, hop, .. }: Frame) -> u64 {
+        let flow = &flows[index];
+        let from = hop.checked_sub(1).map(|before| flow.path[before]);
+        let last = self.last.entry((from, flow.level, if from.is_none() { index } else { 0 })).or_default();
+        let released = self.released.entry(index).or_default();
+        let mut at = now.max(*last);
+        let mut bits = u128::from(size.get()) * BITS;
+        for &(before, earlier) in released.iter().rev() {
+            bits += earlier;
+            for bucket in &flow.source {
+                let (burst, amount, time) = match *bucket {
+                    Bucket::Fluid { burst, rate } => (burst.get(), u128::from(rate.bits_per_sec()), 1),
+                    Bucket::Frames { size, burst, interval } => {
+                        (size.get() * burst, u128::from(size.get()) * BITS, interval.as_ps())
+                    }
+                };
+                let missing = bits.saturating_sub(u128::from(burst) * BITS) * u128::from(time);
+                let later = missing.div_ceil(amount) as u64;
+                at = at.max((before + later).saturating_sub(flow.tolerance.as_ps()));
+            }
+        }
+        released.push((at, u128::from(size.get()) * BITS));
+        *last = at;
+        at
+    }
+}
+
+/// Worst delay of each flow in ps, for `arrivals` of `(time, flow, size)` at the sources, with the
+/// instant from which the delay counts.
 ///
 /// A frame of best effort is under way whenever a server was idle, which is the worst start of a
 /// busy period. `chance` is the share of a server's latency and of the slowness of its link that
 /// each frame meets, in turn.
-fn simulate(servers: &[Server], flows: &[Flow], arrivals: &[(u64, usize, Bytes)], chance: &[u8]) -> Vec<u64> {
+fn simulate(
+    servers: &[Server],
+    flows: &[Flow],
+    arrivals: &[(u64, usize, Bytes, u64)],
+    chance: &[u8],
+) -> Vec<u64> {
     let mut frames: Vec<Frame> = Vec::new();
     let mut events = BinaryHeap::new();
     let mut chance = chance.iter().copied().cycle();
@@ -89,9 +134,9 @@ fn simulate(servers: &[Server], flows: &[Flow], arrivals: &[(u64, usize, Bytes)]
         ready[server]
     };
     let mut sources = Vec::new();
-    for &(sent, flow, size) in arrivals {
+    for &(sent, flow, size, since) in arrivals {
         sources.push(Reverse((sent, Event::Source { frame: frames.len() })));
-        frames.push(Frame { flow, size, hop: 0, sent });
+        frames.push(Frame { flow, size, hop: 0, since });
     }
     events.extend(sources);
     let mut queues = vec![vec![VecDeque::new(); 256]; servers.len()];
@@ -99,10 +144,21 @@ fn simulate(servers: &[Server], flows: &[Flow], arrivals: &[(u64, usize, Bytes)]
     // The level that a server sends; none while it sends best effort or waits.
     let mut sends = vec![None; servers.len()];
     let mut credits = vec![Credits::default(); servers.len()];
+    let mut regulators = vec![Regulators::default(); servers.len()];
     let mut worst = vec![0; flows.len()];
     while let Some(Reverse((now, event))) = events.pop() {
         match event {
             Event::Source { frame } => {
+                let Frame { flow, hop, .. } = frames[frame];
+                let server = flows[flow].path[hop];
+                let regulated = servers[server].regulated.contains(&flows[flow].level);
+                let release = match regulated && !servers[server].fifo {
+                    true => regulators[server].release(now, flows, frames[frame]),
+                    false => now,
+                };
+                events.push(Reverse((release, Event::Release { frame })));
+            }
+            Event::Release { frame } => {
                 let Frame { flow, hop, .. } = frames[frame];
                 let server = flows[flow].path[hop];
                 let ready = arrives(now, server, &mut share);
@@ -149,7 +205,7 @@ fn simulate(servers: &[Server], flows: &[Flow], arrivals: &[(u64, usize, Bytes)]
                 };
                 sends[server] = Some(level);
                 let frame = queues[server][usize::from(level)].pop_front().expect("a frame waits");
-                let Frame { flow, size, sent, .. } = frames[frame];
+                let Frame { flow, size, since, .. } = frames[frame];
                 let shaper = servers[server].shapers.iter().position(|shaper| shaper.0 == level);
                 if let Some(shaper) = shaper {
                     credits[server].values[shaper] -= (u128::from(size.get()) * BITS) as i128;
@@ -162,7 +218,7 @@ fn simulate(servers: &[Server], flows: &[Flow], arrivals: &[(u64, usize, Bytes)]
                 frames[frame].hop += 1;
                 match flows[flow].path.get(frames[frame].hop) {
                     Some(_) => events.push(Reverse((arrived, Event::Source { frame }))),
-                    None => worst[flow] = worst[flow].max(arrived - sent),
+                    None => worst[flow] = worst[flow].max(arrived.saturating_sub(since)),
                 }
             }
         }
@@ -187,7 +243,7 @@ fn flow(&(path, level, size, burst, interval, fluid): &Draw, servers: usize) -> 
     } else {
         vec![Bucket::Frames { size: longest, burst, interval: Span::from_us(interval) }]
     };
-    Flow { path, level, source, jitter: Span::ZERO, entry: None, shortest, longest }
+    Flow { path, level, source, jitter: Span::ZERO, tolerance: Span::ZERO, entry: None, shortest, longest }
 }
 
 /// Arrivals within the limit of a drawn flow: bursts after pauses, then one frame an interval.
@@ -218,8 +274,9 @@ fn server() -> impl Strategy<Value = Server> {
     let below = prop_oneof![Just(0), 64_u64..1500];
     let slowness = prop_oneof![Just(1), 2_u64..30];
     let shapers = prop_oneof![Just(Vec::new()), vec((0_u8..3, 1_u64..10), 1..4)];
-    (1_u64..=4, 0_u64..3, 0_u64..3, below, slowness, any::<bool>(), shapers).prop_map(
-        |(rate, latency, propagation, below, slowness, fifo, shapers)| {
+    let regulated = prop_oneof![Just(Vec::new()), vec(0_u8..3, 1..4)];
+    (1_u64..=4, 0_u64..3, 0_u64..3, below, slowness, any::<bool>(), shapers, regulated).prop_map(
+        |(rate, latency, propagation, below, slowness, fifo, shapers, regulated)| {
             // Of the highest rate; a transmission that is rounded down is faster than it.
             let least = rate * 25_000_000 / slowness * (slowness - slowness / 2);
             let shapers: BTreeMap<u8, u64> = shapers.into_iter().collect();
@@ -234,6 +291,7 @@ fn server() -> impl Strategy<Value = Server> {
                 shapers: shapers.into_iter().map(slope).collect(),
                 gates: None,
                 cyclic: Vec::new(),
+                regulated,
                 preemption: None,
             }
         },
@@ -267,9 +325,51 @@ proptest! {
             sent.extend(arrivals(index, draw, offset * 20 * US, pauses));
         }
         let network = QueueNetwork::new(servers.clone(), flows.clone()).expect("a network");
+        let sent: Vec<_> = sent.into_iter().map(|(at, flow, size)| (at, flow, size, at)).collect();
         let worst = simulate(&servers, &flows, &sent, &chance);
         for (flow, bound) in bounds(&network, Effort::default()).into_iter().enumerate() {
             if let Some(bound) = bound {
+                prop_assert!(worst[flow] <= bound.delay.as_ps(), "flow {flow}: {} after {bound:?}", worst[flow]);
+            }
+        }
+    }
+
+    /// Most servers have regulators, paths are parts of a ring, and frames are late at their source.
+    #[test]
+    fn no_regulated_frame_is_later_than_its_bound(
+        servers in vec(server(), 2..6),
+        regulates in vec(prop::bool::weighted(0.8), 5),
+        draws in vec((draw(), 0_u64..40, vec(any::<u8>(), 1..12), 0_usize..5, 0_u64..200, any::<bool>()), 2..9),
+        chance in vec(prop_oneof![Just(255_u8), Just(0), any::<u8>()], 1..40),
+    ) {
+        let mut servers = servers;
+        for (server, _) in servers.iter_mut().zip(&regulates).filter(|(_, regulates)| **regulates) {
+            (server.fifo, server.regulated) = (false, vec![0, 1, 2]);
+        }
+        let (mut flows, mut sent) = (Vec::new(), Vec::new());
+        for (index, (draw, offset, pauses, turn, jitter, tolerates)) in draws.iter().enumerate() {
+            let mut flow = flow(draw, servers.len());
+            let turn = turn % flow.path.len();
+            flow.path.rotate_left(turn);
+            flow.jitter = Span::from_us(*jitter);
+            flow.tolerance = if *tolerates { flow.jitter } else { Span::ZERO };
+            // The bound of a flow that exceeds its bucket counts from the latest arrival.
+            let fixed = if *tolerates { 0 } else { jitter * US };
+            let mut before = 0;
+            for (nth, (at, flow, size)) in arrivals(index, draw, offset * 20 * US, pauses).into_iter().enumerate() {
+                let share = u64::from(chance[nth % chance.len()]);
+                let comes = (at + jitter * US * share / 255).max(before);
+                before = comes;
+                sent.push((comes, flow, size, (at + fixed).max(if *tolerates { comes } else { 0 })));
+            }
+            flows.push(flow);
+        }
+        let network = QueueNetwork::new(servers.clone(), flows.clone()).expect("a network");
+        let worst = simulate(&servers, &flows, &sent, &chance);
+        let found = bounds(&network, Effort::default());
+        for (flow, bound) in found.into_iter().enumerate() {
+            let regulated = flows[flow].path.iter().any(|server| servers[*server].regulated.contains(&flows[flow].level) && !servers[*server].fifo);
+            if let Some(bound) = bound.filter(|_| regulated || flows[flow].jitter <= flows[flow].tolerance) {
                 prop_assert!(worst[flow] <= bound.delay.as_ps(), "flow {flow}: {} after {bound:?}", worst[flow]);
             }
         }

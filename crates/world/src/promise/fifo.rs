@@ -14,6 +14,7 @@
 //! stations. Each path takes a constant time, which shifts all arrivals at a station alike, so the
 //! network needs none of them. The promise at a queue is the growth of the bound there.
 
+mod present;
 mod server;
 
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ use std::collections::BTreeMap;
 use laxity_admission::{
     AdmissionId, AdmissionRefusal, Bound, Breakdown, Claimant, Deficit, Reason, Scarce, Term,
 };
-use laxity_curves::{Bucket, Effort, Flow, QueueNetwork, bounds_where};
+use laxity_curves::{Bucket, Effort, Flow, QueueNetwork, Unbounded, bounds_where};
 use laxity_qos::channel::{LinkId, Role};
 use laxity_qos::costs::LinkCosts;
 use laxity_units::{Bytes, Span};
@@ -146,8 +147,8 @@ struct Entry {
     source: Result<(Vec<Bucket>, Span), Uncovered>,
 }
 
-/// The bounds at queues in a row, or which of them is the first without one.
-type Found = Result<laxity_curves::FlowBound, usize>;
+/// The bounds at queues in a row, or which of them is the first without one, and why.
+type Found = Result<laxity_curves::FlowBound, Unbounded>;
 
 impl Part<'_> {
     fn answers(&self, active: &[usize]) -> Vec<Answer> {
@@ -165,7 +166,10 @@ impl Part<'_> {
             ) {
                 (Err(why), _) => Answer::Tail(Err(*why)),
                 (Ok(_), Some(Ok(found))) => self.judged(entry, found),
-                (Ok(_), Some(Err(hop))) => {
+                (Ok(_), Some(Err(Unbounded { hop: _, disordered: true }))) => {
+                    Answer::Tail(Err(Uncovered::AtsOrder))
+                }
+                (Ok(_), Some(Err(Unbounded { hop, disordered: false }))) => {
                     Answer::Late(Deficit::Unbounded, self.senders(entry)[entry.first + hop])
                 }
                 (Ok(_), None) => Answer::Late(Deficit::Unbounded, self.senders(entry)[entry.first]),
@@ -227,7 +231,9 @@ impl Part<'_> {
             None => (channel.route[0], experiment.host(channel.route[0]).subsystem.early.horizon),
         };
         let size = experiment.message_on_link(channel.route[first], channel);
-        let limits = |burst| {
+        let (committed, _) = experiment.commitment(channel);
+        let limits = |burst: u32| {
+            let burst = u64::from(if self.regulated(channel, first) { burst.max(committed) } else { burst });
             let interval = channel.spec.min_interval;
             vec![Bucket::Frames { size, burst, interval }]
         };
@@ -236,6 +242,10 @@ impl Part<'_> {
                 return Ok((limits(1), horizon));
             };
             keeps_order(&experiment.networks[channel.ways[hop]])?;
+            // Behind a table messages are not in the order of their logical arrivals.
+            if experiment.regulates(channel.route[first], channel) && experiment.keeps_arrivals(from) {
+                return Err(Uncovered::AtsOrder);
+            }
             let smallest = channel.spec.smallest_packet(experiment.packet());
             let fastest = experiment.link(from, experiment.link_out(channel, hop));
             let fastest = fastest.map_or(Span::ZERO, |link| link.transmit(smallest));
@@ -246,9 +256,14 @@ impl Part<'_> {
         }
         match conforms(channel) && channel.carries.is_none() && experiment.commands.is_empty() {
             // A period is rounded to the picosecond.
-            true => Ok((limits(u64::from(channel.spec.burst)), Span::from_ps(1))),
+            true => Ok((limits(channel.spec.burst), Span::from_ps(1))),
             false => Err(Uncovered::FifoExcess),
         }
+    }
+
+    /// Whether `channel` passes a regulator from hop `first` on.
+    fn regulated(&self, channel: &ChannelSpec, first: usize) -> bool {
+        channel.senders()[first..].iter().any(|station| self.experiment.regulates(*station, channel))
     }
 
     /// The framing of the links of the queues that `channel` passes.
@@ -340,8 +355,9 @@ impl Part<'_> {
             });
             let (shortest, longest) = frames(experiment, channel, framing);
             let (source, jitter) = (source.clone(), *jitter);
+            let (_, tolerance) = experiment.commitment(channel);
             let level = channel.level.unwrap_or(0);
-            flows.push(Flow { path, level, source, jitter, entry: enters, shortest, longest });
+            flows.push(Flow { path, level, source, jitter, tolerance, entry: enters, shortest, longest });
             of.push(entry);
         }
         let network =
@@ -372,42 +388,6 @@ impl Part<'_> {
             Some(link.transmit(packet))
         });
         (own.fold(Span::ZERO, Span::saturating_add) <= room, room)
-    }
-
-    /// Takes the bound from hosts where a packet may wait for a buffer before the queue; whether
-    /// there is one.
-    fn blocks(
-        &self,
-        entries: &[Entry],
-        found: &[Option<Found>],
-        queues: &mut [Result<(), Uncovered>],
-    ) -> bool {
-        let mut blocks = false;
-        for (entry, found) in entries.iter().zip(found).filter(|(entry, _)| entry.first == 0) {
-            let Some(Ok(found)) = found else { continue };
-            let channel = self.channel(entry);
-            let messages = self.present(entry, found, 0);
-            let packets =
-                messages.saturating_mul(channel.spec.fragmentation(self.experiment.packet()).packets());
-            let short = messages > u64::from(channel.message_slots) || packets > channel.packet_slots;
-            if short && queues[channel.route[0]].is_ok() {
-                queues[channel.route[0]] = Err(Uncovered::FifoRoom);
-                blocks = true;
-            }
-        }
-        blocks
-    }
-
-    /// Messages of a channel that can be at its queue `hop`.
-    fn present(&self, entry: &Entry, found: &laxity_curves::FlowBound, hop: usize) -> u64 {
-        self.within(entry, found.stays[hop].saturating_add(found.jitter[hop]))
-    }
-
-    /// Messages of a channel within a closed `window` at its source.
-    fn within(&self, entry: &Entry, window: Span) -> u64 {
-        let Ok((source, _)) = &entry.source else { return u64::MAX };
-        let [Bucket::Frames { burst, interval, .. }] = source[..] else { return u64::MAX };
-        burst.saturating_add(window.as_ps() / interval.as_ps())
     }
 
     /// The promises of the queues of a channel, if they keep its deadline.

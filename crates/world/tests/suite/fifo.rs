@@ -51,11 +51,11 @@ source = {{ kind = "periodic" }}
     )
 }
 
-fn of(text: &str) -> Experiment {
+pub(super) fn of(text: &str) -> Experiment {
     Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}{text}")).first()
 }
 
-fn promises(experiment: &Experiment) -> Vec<Promise> {
+pub(super) fn promises(experiment: &Experiment) -> Vec<Promise> {
     promise::promises(experiment, Formula::Corrected).expect("a proof").channels
 }
 
@@ -73,7 +73,7 @@ pub(super) fn bound_and_worst(text: &str) -> Vec<(f64, f64)> {
     bounds.zip(worst).collect()
 }
 
-fn why(text: &str) -> &'static str {
+pub(super) fn why(text: &str) -> &'static str {
     let experiment = of(text);
     match promise::promises(&experiment, Formula::Corrected) {
         Err(why) => why.sentence(),

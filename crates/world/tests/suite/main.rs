@@ -6,6 +6,7 @@ mod advice;
 mod ahead;
 mod another_order;
 mod arrivals;
+mod ats;
 mod behind;
 mod by_hand;
 mod bytes;

@@ -27,6 +27,7 @@ pub(super) fn server(experiment: &Experiment, station: usize, link: LinkCosts, s
             shapers: shapers(port, server.peak),
             gates: gates(port),
             cyclic: cyclic(experiment, station, port),
+            regulated: regulated(port),
             preemption: preemption(port),
             ..server
         },
@@ -59,6 +60,7 @@ fn first_come(link: LinkCosts, smallest: Bytes) -> Server {
         shapers,
         gates: None,
         cyclic: Vec::new(),
+        regulated: Vec::new(),
         preemption: None,
     }
 }
@@ -93,6 +95,12 @@ fn gates(port: &PortConfig) -> Option<Gates> {
         Some((name, gates.of(level)?))
     };
     Some(Gates { cycle: gates.cycle(), open: (0..=best_effort).filter_map(windows).collect() })
+}
+
+/// The levels of a port with regulators.
+fn regulated(port: &PortConfig) -> Vec<u8> {
+    let classes = port.selection.iter().flat_map(|selection| &selection.ats);
+    classes.map(|class| class.level).collect()
 }
 
 /// The preemption of a port. Each part of a frame is rounded up to a picosecond, which a byte covers.
