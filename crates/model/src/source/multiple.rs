@@ -33,6 +33,13 @@ impl Multiple {
         Ok(Multiple { numerator, denominator })
     }
 
+    /// Whether an interval at this multiple of its rate is at least `least`, exactly: a source that is a
+    /// part of a picosecond faster exceeds its contract in the end.
+    pub fn keeps(self, interval: Span, least: Span) -> bool {
+        let times = |span: Span, by: u32| u128::from(span.as_ps()) * u128::from(by);
+        times(interval, self.denominator) >= times(least, self.numerator)
+    }
+
     /// `start` and `count` intervals at this multiple of their rate after it, rounded up; `None` past the
     /// last instant.
     #[inline]
@@ -112,5 +119,15 @@ mod tests {
         assert_eq!(third.after(Time::ZERO, Span::from_ps(10), 1), Some(Time::from_ps(4)));
         assert_eq!(Multiple::ONE.after(Time::MAX, Span::from_ps(1), 1), None);
         assert_eq!(Multiple::ONE.after(Time::ZERO, Span::MAX, u64::MAX), None);
+    }
+
+    #[test]
+    fn a_faster_source_keeps_no_interval() {
+        let (interval, faster) = (Span::from_us(165), Multiple::new(1_000_000_001, 1_000_000_000).unwrap());
+        assert_eq!(faster.after(Time::ZERO, interval, 1), Some(Time::ZERO + interval), "rounded up");
+        assert!(!faster.keeps(interval, interval) && Multiple::ONE.keeps(interval, interval));
+        assert!(faster.keeps(interval, interval - Span::from_ps(1)));
+        let half = Multiple::new(1, 2).unwrap();
+        assert!(half.keeps(interval, interval * 2) && !half.keeps(interval, interval * 2 + Span::from_ps(1)));
     }
 }

@@ -16,24 +16,18 @@ pub fn conforms(channel: &ChannelSpec) -> bool {
         return matches!(channel.source, SourceSpec::None);
     };
     let spec = &channel.spec;
-    let sizes = match parameters {
+    let kept = spec.min_interval;
+    let (sizes, arrivals) = match parameters {
         SourceParameters::Script(script) => return listed(spec, &script.messages),
-        SourceParameters::Periodic(p) => p.sizes,
-        SourceParameters::Bursty(p) => p.sizes,
-        SourceParameters::Adversary(p) => p.sizes,
+        SourceParameters::Periodic(p) => (p.sizes, p.multiple.keeps(p.interval, kept)),
+        // `burst` messages at once, and again after as many intervals.
+        SourceParameters::Bursty(p) => (p.sizes, p.burst <= spec.burst && p.multiple.keeps(p.interval, kept)),
+        SourceParameters::Adversary(p) => (p.sizes, p.burst <= spec.burst && p.interval >= kept),
         SourceParameters::Poisson(_) | SourceParameters::Recorded(_) => return false,
     };
     let (least, most): (Bytes, Bytes) = match sizes {
         Sizes::Fixed(size) => (size, size),
         Sizes::Uniform { least, most } => (least, most),
-    };
-    let arrivals = match parameters {
-        SourceParameters::Adversary(p) => p.burst <= spec.burst && p.interval >= spec.min_interval,
-        // `batch` messages at once, and again after `every`, which is rounded down by a picosecond.
-        _ => parameters.envelope().is_some_and(|envelope| {
-            let needed = spec.min_interval.saturating_mul(u64::from(envelope.batch));
-            envelope.extra == 0 && envelope.batch <= spec.burst && envelope.every + Span::from_ps(1) >= needed
-        }),
     };
     channel.class == Class::RealTime && arrivals && spec.min_message <= least && most <= spec.max_message
 }
