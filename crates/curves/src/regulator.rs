@@ -6,7 +6,7 @@
 //! other: each bound is a closed form.
 //!
 //! **Shaping is for free** (Le Boudec 2018, *A theory of traffic regulators for deterministic networks
-//! with application to interleaved regulators*, theorem 5). Let frames `1, 2, …` enter a system at
+//! with application to interleaved regulators*). Let frames `1, 2, …` enter a system at
 //! `R_1 ≤ R_2 ≤ …`, each flow within its bucket, and leave it in that order, by `R_n + D`. Let the
 //! regulator behind it release frame `n` at
 //!
@@ -24,7 +24,7 @@
 //! before, or at their first server. It can have several servers in a row, if all flows of the
 //! regulator pass all of them. Then a level is FIFO over all of them. Flows that joined on the way can
 //! have overtaken each other: `R_n` is not in order, and a regulator behind no FIFO system can delay
-//! frames for ever (Thomas and Le Boudec 2023, *Network-calculus service curves of the interleaved
+//! frames for ever (Thomas and Le Boudec 2024, *Network-calculus service curves of the interleaved
 //! regulator*). A flow that has the regulator alone is always in order.
 //!
 //! **At its server** a regulated flow arrives within its bucket, and flows of one link can be released
