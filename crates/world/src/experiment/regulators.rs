@@ -1,8 +1,9 @@
 //! The regulators of ports with asynchronous traffic shaping (IEEE 802.1Qcr).
 //!
-//! Channels share a regulator if they come from one queue that keeps their order: that of a level of
-//! a switch, or of the link of a host in order of arrival. A host or a switch that goes by deadlines
-//! or rates is as if each channel had a class of its own there, so each has a regulator of its own.
+//! Channels share a regulator if they come from one queue that keeps their order: that of a level of a
+//! switch, or of the link of a host in order of arrival. A host or a switch that goes by deadlines or
+//! rates, and a host without a queue of packets, is as if each channel had a class of its own there. So
+//! each channel has a regulator of its own behind it.
 //!
 //! The bucket of a channel contains what its host sends at once. A host that holds messages until
 //! their logical arrival sends one an interval, up to a horizon early; another one sends bursts. A
@@ -10,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use laxity_qos::channel::{LinkId, Order};
+use laxity_qos::channel::{LinkId, LinkParadigm, Order};
 use laxity_qos::discipline::{Class, Committed};
 use laxity_units::{Bytes, Span};
 
@@ -76,7 +77,10 @@ impl Experiment {
     pub(crate) fn keeps_arrivals(&self, station: usize) -> bool {
         match self.outlet(station) {
             Some(outlet) => matches!(outlet.config.order, Order::Fifo | Order::StrictPriority),
-            None => self.host(station).subsystem.link.order == Order::Fifo,
+            None => {
+                let link = &self.host(station).subsystem.link;
+                link.order == Order::Fifo && link.paradigm != LinkParadigm::Adapter
+            }
         }
     }
 

@@ -93,6 +93,14 @@ fn frames_of_one_link_keep_their_order() {
     // The frame of `c` leaves the first switch at 360 us, is released with the one before, at 380 us, and
     // leaves the second at 460 us. The frame of `x` is at the second switch at 340 us, and leaves at once.
     assert_eq!((found[2].1, found[3].1), (460.0 - 182.0, 80.0));
+    // A frame of another level has a regulator of its own: it is at the second switch at 360 us, where
+    // the second of `a` waits from 320 to 380 us, and leaves at once.
+    let both = line.replace("ats = [{ level = 0 }]", "ats = [{ level = 0 }, { level = 1 }]");
+    let below = |text: &String| text.replace("burst", "level = 1\nburst");
+    let sent = [below(&sent[0]), sent[1].clone(), sends("c", ["c", "r"], 462, 4000, &[261.0])];
+    let found = bound_and_worst(&[HEAD, &both, &sent.concat()].concat());
+    assert!(found.iter().all(|(bound, worst)| worst <= bound), "{found:?}");
+    assert_eq!(found[2].1, 400.0 - 261.0, "{found:?}");
 }
 
 /// Six switches in a ring, a host at each, and channels over four links of the ring each: `regulated` as
@@ -159,6 +167,16 @@ fn a_host_with_a_table_sends_into_regulators() {
     assert!(found.iter().all(|(bound, worst)| *bound == 160.0 && worst <= bound), "{found:?}");
     let line = bound_and_worst(&[&head[..], &regulated(LINE, LEVEL), &both].concat());
     assert!(line.iter().all(|(bound, worst)| *bound == 80.0 + 80.0 + 80.0 && worst <= bound), "{line:?}");
+    // A host whose adapter has each packet as it is made.
+    let handed = head
+        .replace("cpu = \"multiclass_edf\"", "cpu = \"multiclass_edf\", link = { paradigm = \"adapter\" }");
+    let handed = handed.replace(" packet = \"0 us\", link", " packet = \"200 us\", link");
+    let twice = [both.clone(), channel("c", "a", "r", "462 B", "4 ms")].concat();
+    let handed = of(&[&handed[..], &regulated(LINE, LEVEL), &twice].concat());
+    let worst = run(&handed).channels.into_iter().map(|channel| channel.worst.expect("messages are sent"));
+    for (promise, worst) in promises(&handed).iter().zip(worst) {
+        assert!(worst <= promise.bound().expect("a bound").as_secs_f64(), "{worst} of {promise:?}");
+    }
     // The CPU of a host with costs does not keep the order of a link by arrival.
     let mixed =
         head.replace("cpu = \"multiclass_edf\"", "cpu = \"multiclass_edf\", link = { order = \"fifo\" }");
