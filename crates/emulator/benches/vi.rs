@@ -35,8 +35,8 @@ mod contest {
         self, Answer, ControlRequest, Hearer, Memory, ReadDescriptor, Socket, ViQueues, Which,
     };
     use laxity_vi::{
-        Address, Attributes, Completion, DEPTH, Descriptor, Nic, Refusal, Segment, State, Status, Vi,
-        ViAttributes,
+        Address, Attributes, Completion, DEPTH, Descriptor, Nic, Segment, State, Status, Vi, ViAttributes,
+        ViRefusal,
     };
 
     use crate::rounds::{interleaved, median, rounds};
@@ -231,7 +231,7 @@ mod contest {
                 }
                 ControlRequest::CreateTag => (Answer::Made(1), None),
                 ControlRequest::DestroyVi(_) | ControlRequest::Deregister(_) => (Answer::Done, None),
-                _ => (Answer::Refused(Refusal::InvalidParameter), None),
+                _ => (Answer::Refused(ViRefusal::InvalidParameter), None),
             };
             self.socket.send(&answer.to_words(), file.as_ref()).is_ok()
         }

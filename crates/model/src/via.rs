@@ -72,7 +72,7 @@ use grouped::Grouped;
 use jobs::{Job, JobId, Jobs};
 use outside::Outside;
 use processor::Processor;
-pub use report::{Step, StepTimes, UnitReport, ViDirection, ViaReport};
+pub use report::{StepTimes, UnitReport, ViDirection, ViStep, ViaReport};
 use stamps::Behind;
 use told::{ANSWERS, RECEIVES, SENDS, lane_of};
 pub use told::{Unit, ViDoorbell, ViMessage, ViaOutput};
@@ -362,7 +362,7 @@ impl Via {
         }
     }
 
-    fn did(&mut self, at: Time, step: Step, job: JobId) {
+    fn did(&mut self, at: Time, step: ViStep, job: JobId) {
         let Job { message, base, .. } = *self.jobs.of(job);
         self.report.steps.note(step, at.saturating_since(base));
         if self.watched {

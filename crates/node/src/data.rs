@@ -8,7 +8,7 @@ use laxity_units::{Span, Time};
 use crate::command::Failure;
 use crate::config::NodeConfig;
 use crate::counters::DropCause;
-use crate::faults::Fault;
+use crate::faults::NodeFault;
 use crate::flow::{Key, apart, key, number, wire};
 use crate::link::{Frame, Kind};
 use crate::node::{DATAGRAM, Node, encoded, one_packet};
@@ -42,7 +42,7 @@ impl Source {
 impl Node {
     /// The contract `version` is in use from the next message on.
     pub(crate) fn promised(&mut self, channel: GlobalChannelId, version: Version) {
-        let restart = self.broken(Fault::NumbersRestart) && version != Version::FIRST;
+        let restart = self.broken(NodeFault::NumbersRestart) && version != Version::FIRST;
         if let Some(source) = self.sources.get_mut(&channel) {
             let before = source.used.and_then(|before| self.flows.get(&(channel, before)));
             let slack = before.map(|flow| {
@@ -104,8 +104,9 @@ impl Node {
         payload: &[u8],
     ) -> Result<Time, Failure> {
         let unfit = Failure::Unfit(laxity_signalling::event::Unfit::NotHeld);
-        let unpoliced = self.broken(Fault::ContractNotPoliced);
-        let (whole, cut) = (self.broken(Fault::LocalDeadlineIgnored), self.broken(Fault::LastPacketLost));
+        let unpoliced = self.broken(NodeFault::ContractNotPoliced);
+        let (whole, cut) =
+            (self.broken(NodeFault::LocalDeadlineIgnored), self.broken(NodeFault::LastPacketLost));
         let source = self.sources.get_mut(&channel).ok_or(unfit)?;
         let version = source.used.ok_or(unfit)?;
         let flow = self.flows.get_mut(&(channel, version)).ok_or(unfit)?;
@@ -191,9 +192,9 @@ impl Node {
         frame: &[u8],
         due: Time,
     ) {
-        let whole = self.broken(Fault::LocalDeadlineIgnored);
-        let late = self.broken(Fault::LatePacketUnregulated);
-        let unregulated = self.broken(Fault::RegulatorMissing);
+        let whole = self.broken(NodeFault::LocalDeadlineIgnored);
+        let late = self.broken(NodeFault::LatePacketUnregulated);
+        let unregulated = self.broken(NodeFault::RegulatorMissing);
         let (Some(flow), Some(link)) = (self.flows.get_mut(&of), self.links.get_mut(&to)) else { return };
         let Some(deadline) = flow.deadline else { return };
         let position = (header.message, header.fragment);
@@ -266,7 +267,7 @@ impl Node {
         to: NodeId,
         bytes: impl FnOnce(&NodeConfig) -> Vec<u8>,
     ) -> Result<(), DropCause> {
-        let (first, most) = (self.broken(Fault::BestEffortFirst), self.config.datagrams);
+        let (first, most) = (self.broken(NodeFault::BestEffortFirst), self.config.datagrams);
         let next = self.config.routes.get(&to).ok_or(DropCause::Route)?;
         let link = self.links.get_mut(next).ok_or(DropCause::Route)?;
         if link.datagrams >= most {

@@ -4,7 +4,7 @@ use laxity_signalling::faults::Fault as Protocol;
 
 /// One thing that the node does wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fault {
+pub enum NodeFault {
     /// Packets have the deadline of the whole path at each node.
     LocalDeadlineIgnored,
     /// Signalling is queued with best effort.
@@ -55,40 +55,40 @@ pub enum Fault {
     Protocol(Protocol),
 }
 
-impl Fault {
+impl NodeFault {
     /// The faults that the simulation of networks notices. Tests by hand notice the others.
-    pub const ALL: &[Fault] = &[
-        Fault::LocalDeadlineIgnored,
-        Fault::SignallingBestEffort,
-        Fault::FlowKept,
-        Fault::ChangeUnfollowed,
-        Fault::TimerUnheeded,
-        Fault::ReservationKept,
-        Fault::MemoryKept,
-        Fault::RemainingNotReduced,
-        Fault::LatePacketUnregulated,
-        Fault::ContractNotPoliced,
-        Fault::BestEffortFirst,
-        Fault::NumbersRestart,
-        Fault::OrderIgnored,
-        Fault::DuplicateDelivered,
-        Fault::LastPacketLost,
-        Fault::ReceiveKeeps,
-        Fault::DriftIgnored,
-        Fault::ReleasedEarly,
-        Fault::DeliveredEarly,
-        Fault::StepBelieved,
-        Fault::Protocol(Protocol::ReleaseLost),
-        Fault::Protocol(Protocol::CommitNotPropagated),
-        Fault::Protocol(Protocol::DivisionTooGenerous),
-        Fault::Protocol(Protocol::BalanceNotReduced),
-        Fault::Protocol(Protocol::LeaseNeverEnds),
-        Fault::Protocol(Protocol::LeaseNotRenewed),
-        Fault::Protocol(Protocol::RefreshNotSent),
-        Fault::Protocol(Protocol::LossNotTold),
-        Fault::Protocol(Protocol::LossToldTwice),
-        Fault::Protocol(Protocol::EstablishedTwice),
-        Fault::Protocol(Protocol::ChangeSwapsAtOnce),
-        Fault::Protocol(Protocol::QuotaNotRefunded),
+    pub const ALL: &[NodeFault] = &[
+        NodeFault::LocalDeadlineIgnored,
+        NodeFault::SignallingBestEffort,
+        NodeFault::FlowKept,
+        NodeFault::ChangeUnfollowed,
+        NodeFault::TimerUnheeded,
+        NodeFault::ReservationKept,
+        NodeFault::MemoryKept,
+        NodeFault::RemainingNotReduced,
+        NodeFault::LatePacketUnregulated,
+        NodeFault::ContractNotPoliced,
+        NodeFault::BestEffortFirst,
+        NodeFault::NumbersRestart,
+        NodeFault::OrderIgnored,
+        NodeFault::DuplicateDelivered,
+        NodeFault::LastPacketLost,
+        NodeFault::ReceiveKeeps,
+        NodeFault::DriftIgnored,
+        NodeFault::ReleasedEarly,
+        NodeFault::DeliveredEarly,
+        NodeFault::StepBelieved,
+        NodeFault::Protocol(Protocol::ReleaseLost),
+        NodeFault::Protocol(Protocol::CommitNotPropagated),
+        NodeFault::Protocol(Protocol::DivisionTooGenerous),
+        NodeFault::Protocol(Protocol::BalanceNotReduced),
+        NodeFault::Protocol(Protocol::LeaseNeverEnds),
+        NodeFault::Protocol(Protocol::LeaseNotRenewed),
+        NodeFault::Protocol(Protocol::RefreshNotSent),
+        NodeFault::Protocol(Protocol::LossNotTold),
+        NodeFault::Protocol(Protocol::LossToldTwice),
+        NodeFault::Protocol(Protocol::EstablishedTwice),
+        NodeFault::Protocol(Protocol::ChangeSwapsAtOnce),
+        NodeFault::Protocol(Protocol::QuotaNotRefunded),
     ];
 }

@@ -5,7 +5,7 @@ use laxity_signalling::identity::{GlobalChannelId, Version};
 use laxity_signalling::resources::ReservationId;
 use laxity_units::Time;
 
-use crate::faults::Fault;
+use crate::faults::NodeFault;
 use crate::flow::{Flow, Key};
 use crate::node::Node;
 use crate::receive::Receiver;
@@ -17,15 +17,15 @@ impl Node {
     pub(crate) fn follow(&mut self, now: Time) {
         let mut used = Vec::new();
         while let Some(channel) = self.manager.poll_changed() {
-            if !self.broken(Fault::ChangeUnfollowed) {
+            if !self.broken(NodeFault::ChangeUnfollowed) {
                 self.follow_channel(channel, &mut used);
             }
         }
-        let early = self.broken(Fault::ReservationFreedEarly);
+        let early = self.broken(NodeFault::ReservationFreedEarly);
         for id in std::mem::take(&mut self.manager.resources_mut().ended) {
             let [used, queued] = used.iter().find(|(ended, _)| *ended == id).map_or([None; 2], |(_, at)| *at);
             let used = used.filter(|_| !early).unwrap_or(now);
-            let queued = queued.filter(|_| !self.broken(Fault::MemoryFreedEarly));
+            let queued = queued.filter(|_| !self.broken(NodeFault::MemoryFreedEarly));
             self.timers.set(&mut None, Some(used), Due::Free(id));
             self.timers.set(&mut None, Some(queued.unwrap_or(now)), Due::Memory(id));
             self.retained += 1;
@@ -50,11 +50,11 @@ impl Node {
             let Some(flow) = self.flows.get_mut(&key) else { continue };
             self.timers.set(&mut flow.armed, None, Due::Partial(key));
             used.push((flow.reservation, [flow.used_until(), flow.queued_until()]));
-            if !self.broken(Fault::FlowKept) {
+            if !self.broken(NodeFault::FlowKept) {
                 self.flows.remove(&key);
             }
         }
-        let perfect = self.broken(Fault::DriftIgnored);
+        let perfect = self.broken(NodeFault::DriftIgnored);
         for held in held {
             let key = (channel, held.version);
             match self.flows.get_mut(&key) {
@@ -99,7 +99,7 @@ impl Node {
 
     /// Does what is due at `now` in the data path.
     pub(crate) fn run_due(&mut self, now: Time) {
-        if self.broken(Fault::TimerUnheeded) {
+        if self.broken(NodeFault::TimerUnheeded) {
             return;
         }
         while let Some(due) = self.timers.take(now) {
@@ -117,12 +117,12 @@ impl Node {
                     }
                     self.deliver(now, channel);
                 }
-                Due::Free(_) if self.broken(Fault::ReservationKept) => {}
+                Due::Free(_) if self.broken(NodeFault::ReservationKept) => {}
                 Due::Free(id) => {
                     self.retained -= 1;
                     self.manager.resources_mut().free(id);
                 }
-                Due::Memory(_) if self.broken(Fault::MemoryKept) => {}
+                Due::Memory(_) if self.broken(NodeFault::MemoryKept) => {}
                 Due::Memory(id) => self.manager.resources_mut().free_memory(id),
             }
         }

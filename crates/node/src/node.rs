@@ -15,7 +15,7 @@ use crate::command::{Command, Departure, Failure, ProgramAnswer, Response};
 use crate::config::{NodeConfig, NotANode};
 use crate::counters::{DropCause, NodeCounters};
 use crate::data::Source;
-use crate::faults::Fault;
+use crate::faults::NodeFault;
 use crate::flow::{Flow, Key};
 use crate::line::Lines;
 use crate::link::{Kind, Link, Subject, is_promised};
@@ -58,7 +58,7 @@ pub struct Node {
     pub(crate) clocks: VecDeque<(NodeId, laxity_clock::ClockMessage)>,
     pub(crate) counters: NodeCounters,
     #[cfg(feature = "faults")]
-    fault: Option<Fault>,
+    fault: Option<NodeFault>,
 }
 
 impl Node {
@@ -100,23 +100,27 @@ impl Node {
     /// # Errors
     /// The description is no node.
     #[cfg(feature = "faults")]
-    pub fn with_fault(config: NodeConfig, jitter: Jitter, fault: Option<Fault>) -> Result<Self, NotANode> {
+    pub fn with_fault(
+        config: NodeConfig,
+        jitter: Jitter,
+        fault: Option<NodeFault>,
+    ) -> Result<Self, NotANode> {
         let early =
-            if fault == Some(Fault::ReleasedEarly) { EarlyPolicy::CONSERVE } else { EarlyPolicy::HOLD };
+            if fault == Some(NodeFault::ReleasedEarly) { EarlyPolicy::CONSERVE } else { EarlyPolicy::HOLD };
         let mut node = Self { fault, ..Self::assemble(config, jitter, early)? };
-        if let Some(Fault::Protocol(fault)) = fault {
+        if let Some(NodeFault::Protocol(fault)) = fault {
             node.manager = node.manager.with_fault(Some(fault));
         }
         Ok(node)
     }
 
     #[cfg(feature = "faults")]
-    pub(crate) fn broken(&self, fault: Fault) -> bool {
+    pub(crate) fn broken(&self, fault: NodeFault) -> bool {
         self.fault == Some(fault)
     }
 
     #[cfg(not(feature = "faults"))]
-    pub(crate) const fn broken(&self, _: Fault) -> bool {
+    pub(crate) const fn broken(&self, _: NodeFault) -> bool {
         false
     }
 
@@ -236,7 +240,7 @@ impl Node {
 
     /// The time of the node with its clock at `clock`.
     pub(crate) fn time(&mut self, clock: Time) -> Time {
-        if self.broken(Fault::StepBelieved) {
+        if self.broken(NodeFault::StepBelieved) {
             return clock;
         }
         let (now, set_back) = self.steady.at(clock);
@@ -262,8 +266,8 @@ impl Node {
     /// then busy until [`transmitted`](Self::transmitted).
     pub fn poll_frame(&mut self, now: Time, to: NodeId) -> Option<Vec<u8>> {
         let now = self.time(now);
-        let whole = self.broken(Fault::RemainingNotReduced);
-        let demoted = self.broken(Fault::SignallingBestEffort);
+        let whole = self.broken(NodeFault::RemainingNotReduced);
+        let demoted = self.broken(NodeFault::SignallingBestEffort);
         loop {
             let link = self.links.get_mut(&to)?;
             let (tag, mut frame) = link.select(now)?;
@@ -425,7 +429,7 @@ impl Node {
     }
 
     pub(crate) fn signal(&mut self, now: Time, to: NodeId, message: (Subject, &[u8])) {
-        let (demoted, interval) = (self.broken(Fault::SignallingBestEffort), self.config.signalling);
+        let (demoted, interval) = (self.broken(NodeFault::SignallingBestEffort), self.config.signalling);
         let Some(link) = self.links.get_mut(&to) else { return self.counters.drop(DropCause::Link) };
         if !link.add_signal(now, (interval, demoted), SIGNALS, message) {
             self.counters.drop(DropCause::Signalling);

@@ -9,7 +9,7 @@ use laxity_units::{Span, Time};
 
 use crate::command::{Failure, ProgramMessage, Response};
 use crate::counters::DropCause;
-use crate::faults::Fault;
+use crate::faults::NodeFault;
 use crate::flow::{Key, messages};
 use crate::node::Node;
 use crate::queue::Queue;
@@ -72,8 +72,8 @@ impl Node {
         payload: &[u8],
         due: Time,
     ) {
-        let repeats = self.broken(Fault::DuplicateDelivered);
-        let unordered = self.broken(Fault::OrderIgnored);
+        let repeats = self.broken(NodeFault::DuplicateDelivered);
+        let unordered = self.broken(NodeFault::OrderIgnored);
         let Some(flow) = self.flows.get_mut(&of) else { return self.counters.drop(DropCause::Unknown) };
         let Some(reassembly) = &mut flow.reassembly else { return self.counters.drop(DropCause::Unknown) };
         let number = header.message as u32;
@@ -127,7 +127,7 @@ impl Node {
         at: Time,
         payload: &[u8],
     ) {
-        let due = if self.broken(Fault::DeliveredEarly) { now } else { at };
+        let due = if self.broken(NodeFault::DeliveredEarly) { now } else { at };
         let flow = self.flows.get(&(channel, version));
         let (Some(receiver), Some(flow)) = (self.receivers.get_mut(&channel), flow) else { return };
         let (age, bound, within) = ((Span::ZERO, at), flow.contract.deadline, Some(version));
@@ -137,7 +137,7 @@ impl Node {
 
     /// Puts the messages that are next, or due, into the queue of the program.
     pub(crate) fn deliver(&mut self, now: Time, channel: GlobalChannelId) {
-        let unordered = self.broken(Fault::OrderIgnored);
+        let unordered = self.broken(NodeFault::OrderIgnored);
         while let Some(receiver) = self.receivers.get_mut(&channel) {
             let is_due = |held: &Held| held.due <= now;
             let first = receiver.held.values().next();
@@ -246,7 +246,7 @@ impl Node {
         if self.listeners.get(&port) != Some(&program) {
             return Err(Failure::NotYours);
         }
-        let keeps = self.broken(Fault::ReceiveKeeps);
+        let keeps = self.broken(NodeFault::ReceiveKeeps);
         let Some(queue) = self.queues.get_mut(&port) else { return Ok(Response::Empty) };
         let first = if keeps { queue.first().cloned() } else { queue.pop() };
         if queue.is_empty() {

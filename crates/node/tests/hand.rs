@@ -2,7 +2,7 @@
 
 mod line;
 
-use laxity_node::faults::Fault;
+use laxity_node::faults::NodeFault;
 use laxity_node::{Command, Failure, Node, Response};
 use laxity_signalling::bound::{SignallingChannel, establishment};
 use laxity_signalling::contract::ChannelContract;
@@ -91,7 +91,7 @@ fn delivered(line: &Line) -> Vec<(Time, usize)> {
 }
 
 /// When messages at 20, 70 and 150 ms leave node 1, if the first one is 20 ms late.
-fn after_a_late_packet(fault: Option<Fault>) -> Vec<Time> {
+fn after_a_late_packet(fault: Option<NodeFault>) -> Vec<Time> {
     let mut line = Line::new(4, fault);
     let id = line.open(contract(), &ROUTE);
     for (at, delay) in [(20_000, Span::from_ms(20)), (70_000, Span::ZERO), (150_000, Span::ZERO)] {
@@ -111,7 +111,7 @@ fn after_a_late_packet(fault: Option<Fault>) -> Vec<Time> {
 fn lateness_stays_until_the_source_pauses() {
     let ns = |ns| Time::ZERO + Span::from_ns(ns);
     assert_eq!(after_a_late_packet(None), [ns(49_109_425), ns(99_109_425), ns(159_109_425)]);
-    let broken = after_a_late_packet(Some(Fault::RegulatorMissing));
+    let broken = after_a_late_packet(Some(NodeFault::RegulatorMissing));
     assert_eq!(broken, [ns(49_109_425), ns(79_109_425), ns(159_109_425)]);
 }
 
@@ -288,7 +288,7 @@ fn both_ends_within_a_node_are_programs_of_their_own() {
 }
 
 /// Reservations of the source that are not free yet, at 21, 69.999 and 70 ms.
-fn retained(fault: Option<Fault>) -> [usize; 3] {
+fn retained(fault: Option<NodeFault>) -> [usize; 3] {
     let mut line = Line::new(4, fault);
     let id = line.open(contract(), &ROUTE);
     line.until(us(20_000));
@@ -305,7 +305,7 @@ fn retained(fault: Option<Fault>) -> [usize; 3] {
 #[test]
 fn link_time_that_is_used_is_not_free() {
     assert_eq!(retained(None), [1, 1, 0]);
-    assert_eq!(retained(Some(Fault::ReservationFreedEarly)), [0, 0, 0]);
+    assert_eq!(retained(Some(NodeFault::ReservationFreedEarly)), [0, 0, 0]);
 }
 
 /// Requests to a neighbour, of 99 bytes each, that each node makes just before our message is there,

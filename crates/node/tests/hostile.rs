@@ -7,7 +7,7 @@ use std::panic::catch_unwind;
 
 use laxity_engine::Seed;
 use laxity_node::Node;
-use laxity_node::faults::Fault;
+use laxity_node::faults::NodeFault;
 use laxity_qos::discipline::Class;
 use laxity_signalling::codec;
 use laxity_signalling::contract::ChannelContract;
@@ -46,7 +46,7 @@ fn scripts_open_channels_and_send() {
 
 #[test]
 fn a_node_that_keeps_memory_is_noticed() {
-    for fault in [Fault::MemoryKept, Fault::FlowKept, Fault::ReservationKept] {
+    for fault in [NodeFault::MemoryKept, NodeFault::FlowKept, NodeFault::ReservationKept] {
         let noticed = (0..50).any(|seed| catch_unwind(|| script::run(&drawn(seed), Some(fault))).is_err());
         assert!(noticed, "{fault:?}");
     }
@@ -74,7 +74,7 @@ fn frame(local: u32, message: u64, timing: Timing, payload: &[u8]) -> Vec<u8> {
 
 /// The packets that wait after a neighbour opened 50 channels one after the other, sent on each all
 /// that is accepted ahead of time, and released it at once.
-fn hoarded(fault: Option<Fault>) -> usize {
+fn hoarded(fault: Option<NodeFault>) -> usize {
     let mut node = Node::with_fault(script::config(), Box::new(|| 0), fault).expect("a node");
     let now = Time::ZERO + Span::from_secs(1);
     let contract = ChannelContract {
@@ -122,6 +122,6 @@ fn hoarded(fault: Option<Fault>) -> usize {
 fn packets_of_channels_that_ended_keep_their_memory() {
     let waiting = hoarded(None);
     assert!((10..=10 + 64).contains(&waiting), "{waiting}");
-    let waiting = hoarded(Some(Fault::MemoryFreedEarly));
+    let waiting = hoarded(Some(NodeFault::MemoryFreedEarly));
     assert!(waiting >= 500, "{waiting}");
 }

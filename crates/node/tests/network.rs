@@ -5,7 +5,7 @@ mod sim;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use laxity_node::faults::Fault;
+use laxity_node::faults::NodeFault;
 use sim::{Rule, run};
 
 /// Established, refused, changed, delivered, of these with a checked bound.
@@ -38,7 +38,7 @@ fn no_rule_is_broken_in_many_networks() {
 }
 
 /// The rule that the network of the first of 400 seeds breaks.
-fn noticed(fault: Fault) -> Option<Rule> {
+fn noticed(fault: NodeFault) -> Option<Rule> {
     let (seed, broken) = (0..400).find_map(|seed| Some((seed, run(seed, Some(fault)).err()?)))?;
     println!("{fault:?}: seed {seed}: {broken}");
     Some(broken.rule)
@@ -47,7 +47,7 @@ fn noticed(fault: Fault) -> Option<Rule> {
 /// Each fault is noticed, and each rule notices one.
 #[test]
 fn each_deliberate_fault_is_noticed() {
-    let rules: BTreeMap<_, _> = Fault::ALL.iter().map(|fault| (fault, noticed(*fault))).collect();
+    let rules: BTreeMap<_, _> = NodeFault::ALL.iter().map(|fault| (fault, noticed(*fault))).collect();
     let missed: Vec<_> = rules.iter().filter(|(_, rule)| rule.is_none()).collect();
     assert!(missed.is_empty(), "{missed:?}");
     let idle: Vec<_> =

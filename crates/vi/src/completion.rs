@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::control::ControlRequest;
 use crate::doorbell::Which;
-use crate::error::{Refusal, ViError};
+use crate::error::{ViError, ViRefusal};
 use crate::layout::completions;
 use crate::link::{Link, garbled};
 use crate::memory::Memory;
@@ -41,7 +41,7 @@ pub struct CompletionQueue {
 
 impl CompletionQueue {
     pub(crate) fn create(link: &Arc<Link>, wanted: u32) -> Result<Self, ViError> {
-        let entries = entries(wanted).ok_or(Refusal::InvalidParameter)?;
+        let entries = entries(wanted).ok_or(ViRefusal::InvalidParameter)?;
         let (id, file) = link.make(ControlRequest::CreateQueue(entries))?;
         let memory = Arc::new(Memory::map(&file.ok_or_else(garbled)?, length(entries))?);
         Ok(Self { link: link.clone(), id, memory, entries, taken: 0 })
@@ -82,7 +82,7 @@ impl CompletionQueue {
             if self.link.is_lost() {
                 return Err(ViError::Lost);
             }
-            let left = patience.left().ok_or(Refusal::Timeout)?;
+            let left = patience.left().ok_or(ViRefusal::Timeout)?;
             let (word, awaited) =
                 (self.memory.word32(completions::PUT), self.memory.word32(completions::AWAITED));
             self.link.sleep(word, self.taken, awaited, left);

@@ -6,7 +6,7 @@
 //! words and refuses an invalid request.
 
 use crate::descriptor::MOST_BYTES;
-use crate::error::Refusal;
+use crate::error::ViRefusal;
 use crate::layout::DEPTH;
 pub use crate::state::{Reliability, State, ViFault};
 
@@ -352,7 +352,7 @@ impl ControlRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// The request is refused.
-    Refused(Refusal),
+    Refused(ViRefusal),
     /// The request is done.
     Done,
     /// The request is done and created this number: a tag, a handle, a virtual interface or a
@@ -402,7 +402,7 @@ impl Answer {
     pub fn of(words: &Words) -> Option<Self> {
         let small = |place: usize| u32::try_from(words[place]).ok();
         Some(match words[0] {
-            0 => Answer::Refused(Refusal::of(words[1])?),
+            0 => Answer::Refused(ViRefusal::of(words[1])?),
             1 => Answer::Done,
             2 => Answer::Made(small(1)?),
             3 => Answer::Opened(Attributes {

@@ -9,22 +9,22 @@ macro_rules! refusals {
         /// Reason for which the provider, or the library, refuses a request.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[repr(u32)]
-        pub enum Refusal {
+        pub enum ViRefusal {
             $(#[doc = concat!("It ", $words, ".")] $name = $code,)*
         }
 
-        impl Refusal {
+        impl ViRefusal {
             pub(crate) fn of(code: u64) -> Option<Self> {
                 match code {
-                    $($code => Some(Refusal::$name),)*
+                    $($code => Some(ViRefusal::$name),)*
                     _ => None,
                 }
             }
         }
 
-        impl fmt::Display for Refusal {
+        impl fmt::Display for ViRefusal {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(match self { $(Refusal::$name => $words,)* })
+                f.write_str(match self { $(ViRefusal::$name => $words,)* })
             }
         }
     };
@@ -48,7 +48,7 @@ refusals! {
 #[derive(Debug)]
 pub enum ViError {
     /// The request was refused.
-    Refused(Refusal),
+    Refused(ViRefusal),
     /// The provider has ended, and with it the adapter: VIA's catastrophic error. Every connection
     /// is lost, and posted descriptors complete as flushed.
     Lost,
@@ -58,7 +58,7 @@ pub enum ViError {
 
 impl ViError {
     /// Whether the error is this refusal.
-    pub fn is(&self, refusal: Refusal) -> bool {
+    pub fn is(&self, refusal: ViRefusal) -> bool {
         matches!(self, ViError::Refused(why) if *why == refusal)
     }
 }
@@ -82,8 +82,8 @@ impl std::error::Error for ViError {
     }
 }
 
-impl From<Refusal> for ViError {
-    fn from(refusal: Refusal) -> Self {
+impl From<ViRefusal> for ViError {
+    fn from(refusal: ViRefusal) -> Self {
         ViError::Refused(refusal)
     }
 }

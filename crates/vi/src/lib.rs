@@ -62,7 +62,7 @@ pub use completion::{CompletionQueue, MOST_ENTRIES};
 pub use control::{Address, Attributes, Bandwidth, Reliability, State, ViFault};
 pub use descriptor::{Completion, Descriptor, Operation, Remote, Segment, Status};
 pub use doorbell::Which;
-pub use error::{Refusal, ViError};
+pub use error::{ViError, ViRefusal};
 pub use layout::{DEPTH, MOST_SEGMENTS};
 pub use nic::{ArrivedConnection, Nic};
 pub use region::{Access, Region, RegionTag};

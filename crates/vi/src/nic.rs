@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::completion::CompletionQueue;
 use crate::control::{Address, Answer, Attributes, Bandwidth, ControlRequest};
-use crate::error::{Refusal, ViError};
+use crate::error::{ViError, ViRefusal};
 use crate::layout::bells;
 use crate::link::{Link, garbled};
 use crate::memory::Memory;
@@ -82,7 +82,7 @@ impl Nic {
         access: Access,
     ) -> Result<u32, ViError> {
         if !address.addr().is_multiple_of(crate::memory::PAGE) || length == 0 {
-            return Err(Refusal::InvalidParameter.into());
+            return Err(ViRefusal::InvalidParameter.into());
         }
         // SAFETY: the caller's contract.
         let file = unsafe { crate::memory::share_in_place(address, length)? };
@@ -117,7 +117,7 @@ impl Nic {
     }
 
     /// Creates a virtual interface (`VipCreateVi`). Refused with
-    /// [`InvalidQos`](Refusal::InvalidQos) if the adapter's residual bandwidth is too low.
+    /// [`InvalidQos`](ViRefusal::InvalidQos) if the adapter's residual bandwidth is too low.
     pub fn create_vi(&self, attributes: &ViAttributes<'_>) -> Result<Vi, ViError> {
         Vi::create(&self.link, attributes)
     }
@@ -142,10 +142,10 @@ impl Nic {
                     return Ok(ArrivedConnection { call, from, bandwidth });
                 }
                 Ok(_) => return Err(garbled()),
-                Err(error) if error.is(Refusal::NotDone) => {}
+                Err(error) if error.is(ViRefusal::NotDone) => {}
                 Err(error) => return Err(error),
             }
-            let left = patience.left().ok_or(Refusal::Timeout)?;
+            let left = patience.left().ok_or(ViRefusal::Timeout)?;
             self.link.sleep(calls, seen, self.link.bells.word32(bells::CALLS_AWAITED), left);
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::descriptor::{Completion, Descriptor, Status};
 use crate::doorbell::Which;
-use crate::error::{Refusal, ViError};
+use crate::error::{ViError, ViRefusal};
 use crate::layout::{DEPTH, MOST_SEGMENTS, SLOT, queues};
 use crate::link::Link;
 use crate::memory::Memory;
@@ -39,10 +39,10 @@ impl Queue {
     /// Writes descriptors into the next slots: all, or none if they do not fit.
     pub(crate) fn write(&self, memory: &Memory, descriptors: &[Descriptor<'_>]) -> Result<(), ViError> {
         if descriptors.len() > (DEPTH - self.outstanding()) as usize {
-            return Err(Refusal::Resource.into());
+            return Err(ViRefusal::Resource.into());
         }
         if descriptors.iter().any(|descriptor| descriptor.segments.len() > MOST_SEGMENTS) {
-            return Err(Refusal::InvalidParameter.into());
+            return Err(ViRefusal::InvalidParameter.into());
         }
         for (i, descriptor) in descriptors.iter().enumerate() {
             descriptor.write(memory.words(self.slot(self.posted.wrapping_add(i as u32))));
@@ -104,9 +104,9 @@ impl Queue {
                 return Ok(completion);
             }
             if self.reaped == self.posted {
-                return Err(Refusal::InvalidState.into());
+                return Err(ViRefusal::InvalidState.into());
             }
-            let left = patience.left().ok_or(Refusal::Timeout)?;
+            let left = patience.left().ok_or(ViRefusal::Timeout)?;
             let place = self.which as usize;
             let (word, awaited) =
                 (memory.word32(queues::COMPLETED[place]), memory.word32(queues::AWAITED[place]));

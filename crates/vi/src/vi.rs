@@ -8,7 +8,7 @@ use crate::completion::CompletionQueue;
 use crate::control::{Address, Answer, Bandwidth, ControlRequest, Reliability, State, ViFault};
 use crate::descriptor::{Completion, Descriptor};
 use crate::doorbell::{Doorbell, Which};
-use crate::error::{Refusal, ViError};
+use crate::error::{ViError, ViRefusal};
 use crate::layout::queues;
 use crate::link::{Link, garbled};
 use crate::memory::Memory;
@@ -133,13 +133,13 @@ impl Vi {
             match State::of(seen) {
                 State::Connected => return Ok(()),
                 State::Pending => {}
-                State::Idle => return Err(Refusal::Reject.into()),
-                State::Error => return Err(Refusal::InvalidState.into()),
+                State::Idle => return Err(ViRefusal::Reject.into()),
+                State::Error => return Err(ViRefusal::InvalidState.into()),
             }
             let Some(left) = patience.left() else {
                 // The provider decides: the request may have been accepted just now.
                 self.link.ask(ControlRequest::Disconnect(self.id), None)?;
-                return Err(Refusal::Timeout.into());
+                return Err(ViRefusal::Timeout.into());
             };
             self.link.sleep(word, seen, self.memory.word32(queues::STATE_AWAITED), left);
         }

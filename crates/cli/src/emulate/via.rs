@@ -20,7 +20,7 @@ use laxity_emulator::via::{
 use laxity_engine::trace::TraceSink;
 use laxity_machine::place::ThreadPlacement;
 use laxity_machine::signal::StopOnSignal;
-use laxity_model::via::{Doorbells, Firmware, Step, Unit, ViaOutput};
+use laxity_model::via::{Doorbells, Firmware, Unit, ViStep, ViaOutput};
 use laxity_report::output::{Draft, FileKind, OutputError};
 use laxity_report::perfetto::{self, TraceFile};
 use laxity_scenario::{PointIndex, Scenario};
@@ -254,20 +254,20 @@ fn measured(experiment: &Experiment, served: &Served, simulated: &Run) -> Run {
 
 /// Table 1 of Nagar et al. in microseconds, by size (4 B, 1 KiB, 4 KiB, 16 KiB): SVIA, PVIA,
 /// QoSVIA. Data that a firmware fetched earlier has 0 there, and is no step here.
-const TABLE_1: [(Step, [[u16; 4]; 3]); 13] = [
-    (Step::SendDescriptorProgrammed, [[3, 3, 3, 3], [7, 7, 7, 7], [9, 9, 9, 9]]),
-    (Step::SendDescriptorDown, [[6, 6, 6, 6], [11, 10, 11, 10], [13, 13, 13, 13]]),
-    (Step::SendDataProgrammed, [[9, 9, 9, 11], [19, 19, 23, 34], [24, 24, 30, 49]]),
-    (Step::SendDataDown, [[11, 18, 43, 141], [23, 28, 52, 148], [27, 33, 57, 152]]),
-    (Step::SendNetworkDone, [[12, 25, 69, 244], [28, 39, 82, 254], [32, 43, 86, 261]]),
-    (Step::SendStatusProgrammed, [[13, 27, 71, 245], [33, 45, 87, 260], [37, 49, 91, 266]]),
-    (Step::SendStatusDone, [[14, 28, 72, 247], [38, 49, 92, 264], [41, 53, 95, 270]]),
-    (Step::ReceiveDescriptorProgrammed, [[3, 3, 3, 3], [0; 4], [0; 4]]),
-    (Step::ReceiveDescriptorDown, [[5, 5, 5, 5], [0; 4], [0; 4]]),
-    (Step::ReceiveDataProgrammed, [[8, 8, 9, 11], [10, 10, 14, 24], [12, 12, 17, 35]]),
-    (Step::ReceiveDataUp, [[10, 17, 42, 138], [14, 19, 42, 138], [15, 21, 44, 139]]),
-    (Step::ReceiveStatusProgrammed, [[11, 18, 43, 140], [19, 24, 47, 143], [20, 25, 48, 143]]),
-    (Step::ReceiveStatusDone, [[12, 20, 44, 141], [23, 28, 51, 146], [24, 29, 52, 147]]),
+const TABLE_1: [(ViStep, [[u16; 4]; 3]); 13] = [
+    (ViStep::SendDescriptorProgrammed, [[3, 3, 3, 3], [7, 7, 7, 7], [9, 9, 9, 9]]),
+    (ViStep::SendDescriptorDown, [[6, 6, 6, 6], [11, 10, 11, 10], [13, 13, 13, 13]]),
+    (ViStep::SendDataProgrammed, [[9, 9, 9, 11], [19, 19, 23, 34], [24, 24, 30, 49]]),
+    (ViStep::SendDataDown, [[11, 18, 43, 141], [23, 28, 52, 148], [27, 33, 57, 152]]),
+    (ViStep::SendNetworkDone, [[12, 25, 69, 244], [28, 39, 82, 254], [32, 43, 86, 261]]),
+    (ViStep::SendStatusProgrammed, [[13, 27, 71, 245], [33, 45, 87, 260], [37, 49, 91, 266]]),
+    (ViStep::SendStatusDone, [[14, 28, 72, 247], [38, 49, 92, 264], [41, 53, 95, 270]]),
+    (ViStep::ReceiveDescriptorProgrammed, [[3, 3, 3, 3], [0; 4], [0; 4]]),
+    (ViStep::ReceiveDescriptorDown, [[5, 5, 5, 5], [0; 4], [0; 4]]),
+    (ViStep::ReceiveDataProgrammed, [[8, 8, 9, 11], [10, 10, 14, 24], [12, 12, 17, 35]]),
+    (ViStep::ReceiveDataUp, [[10, 17, 42, 138], [14, 19, 42, 138], [15, 21, 44, 139]]),
+    (ViStep::ReceiveStatusProgrammed, [[11, 18, 43, 140], [19, 24, 47, 143], [20, 25, 48, 143]]),
+    (ViStep::ReceiveStatusDone, [[12, 20, 44, 141], [23, 28, 51, 146], [24, 29, 52, 147]]),
 ];
 
 fn report(

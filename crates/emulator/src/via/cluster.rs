@@ -36,7 +36,7 @@ use laxity_engine::{Asked, Calendar, EngineOutcome, TickEpoch};
 use laxity_model::via::{ViMessage, Via};
 use laxity_units::Time;
 use laxity_vi::provider::{Answer, CompletionEntries, Which};
-use laxity_vi::{Address, Completion, Refusal, State, Status, ViFault};
+use laxity_vi::{Address, Completion, State, Status, ViFault, ViRefusal};
 use laxity_world::Observed;
 use laxity_world::results::RealTime;
 
@@ -53,7 +53,7 @@ use super::{RecordedOutput, Served, Setup};
 const POOL: usize = 256;
 
 /// Result of a request.
-type Decided = Result<Answer, Refusal>;
+type Decided = Result<Answer, ViRefusal>;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Event {
@@ -212,10 +212,10 @@ impl Cluster {
     }
 
     /// Virtual interface that is not destroyed; of this process, if given.
-    fn own(&mut self, process: Option<u32>, vi: u32) -> Result<&mut Interface, Refusal> {
+    fn own(&mut self, process: Option<u32>, vi: u32) -> Result<&mut Interface, ViRefusal> {
         let right =
             |own: &&mut Interface| own.queues.is_some() && process.is_none_or(|process| own.owner == process);
-        self.interface(vi).filter(right).ok_or(Refusal::InvalidParameter)
+        self.interface(vi).filter(right).ok_or(ViRefusal::InvalidParameter)
     }
 
     fn load(&self, node: u32) -> Load {

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use laxity_machine::namespace::RunOwner;
 use laxity_machine::poll;
 use laxity_machine::socket::remove_dead;
-use laxity_vi::Refusal;
+use laxity_vi::ViRefusal;
 use laxity_vi::provider::{self, Answer, CompletionEntries, ControlRequest, Memory, Socket, ViQueues};
 
 use super::desk::{Counter, Order, Thing};
@@ -180,7 +180,7 @@ fn attend(visitor: &mut Visitor, process: u32, counter: &Counter, quotas: &mut Q
                 Err(refusal) => (Answer::Refused(refusal), None),
             }
         }
-        _ => (Answer::Refused(Refusal::InvalidParameter), None),
+        _ => (Answer::Refused(ViRefusal::InvalidParameter), None),
     };
     let file = file.filter(|_| !matches!(answer, Answer::Refused(_)));
     visitor.socket.send(&answer.to_words(), file.as_ref()).map_err(|_| Left::Visitor)
@@ -190,26 +190,26 @@ fn attend(visitor: &mut Visitor, process: u32, counter: &Counter, quotas: &mut Q
 fn bring(
     request: &ControlRequest,
     file: Option<OwnedFd>,
-) -> Result<(Option<Thing>, Option<OwnedFd>), Refusal> {
+) -> Result<(Option<Thing>, Option<OwnedFd>), ViRefusal> {
     match (request, file) {
         (ControlRequest::Register { length, .. }, Some(file)) => {
-            let length = usize::try_from(*length).map_err(|_| Refusal::Resource)?;
+            let length = usize::try_from(*length).map_err(|_| ViRefusal::Resource)?;
             let memory = Memory::map(&file, length);
-            Ok((Some(Thing::Memory(memory.map_err(|_| Refusal::InvalidParameter)?)), None))
+            Ok((Some(Thing::Memory(memory.map_err(|_| ViRefusal::InvalidParameter)?)), None))
         }
         (ControlRequest::CreateVi { .. }, None) => {
-            let (queues, file) = ViQueues::create().map_err(|_| Refusal::Resource)?;
+            let (queues, file) = ViQueues::create().map_err(|_| ViRefusal::Resource)?;
             Ok((Some(Thing::Queues(queues)), Some(file)))
         }
         (ControlRequest::CreateQueue(entries), None) => {
             let made = CompletionEntries::create(*entries);
             let (entries, file) = made.map_err(|error| match error.kind() {
-                io::ErrorKind::InvalidInput => Refusal::InvalidParameter,
-                _ => Refusal::Resource,
+                io::ErrorKind::InvalidInput => ViRefusal::InvalidParameter,
+                _ => ViRefusal::Resource,
             })?;
             Ok((Some(Thing::Entries(entries)), Some(file)))
         }
         (_, None) => Ok((None, None)),
-        (_, Some(_)) => Err(Refusal::InvalidParameter),
+        (_, Some(_)) => Err(ViRefusal::InvalidParameter),
     }
 }

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use laxity_vi::Refusal;
+use laxity_vi::ViRefusal;
 use laxity_vi::provider::{Answer, CompletionEntries, ControlRequest, ViQueues};
 
 use super::desk::{MOST_AT_ADAPTER, MOST_MADE, MOST_PROCESSES, MOST_VIS};
@@ -85,15 +85,15 @@ pub(super) struct Claim {
 }
 
 impl Claim {
-    fn of(request: &ControlRequest) -> Result<Self, Refusal> {
+    fn of(request: &ControlRequest) -> Result<Self, ViRefusal> {
         let bytes = match *request {
             ControlRequest::Register { length, .. } if length > regions::MOST_BYTES => {
-                return Err(Refusal::Resource);
+                return Err(ViRefusal::Resource);
             }
             ControlRequest::Register { length, .. } => length,
             ControlRequest::CreateVi { .. } => ViQueues::BYTES as u64,
             ControlRequest::CreateQueue(entries) => {
-                CompletionEntries::bytes(entries).ok_or(Refusal::InvalidParameter)? as u64
+                CompletionEntries::bytes(entries).ok_or(ViRefusal::InvalidParameter)? as u64
             }
             _ => 0,
         };
@@ -128,7 +128,7 @@ impl Quotas {
     }
 
     /// Takes the amounts for `request`; [`settle`](Self::settle) follows.
-    pub(super) fn claim(&mut self, own: &Holdings, request: &ControlRequest) -> Result<Claim, Refusal> {
+    pub(super) fn claim(&mut self, own: &Holdings, request: &ControlRequest) -> Result<Claim, ViRefusal> {
         let claim = Claim::of(request)?;
         let held: u64 = own.regions.values().sum();
         let is_within = match request {
@@ -140,11 +140,11 @@ impl Quotas {
             _ => true,
         };
         if !is_within || !self.interfaces[own.node].take(own.user, claim.interfaces) {
-            return Err(Refusal::Resource);
+            return Err(ViRefusal::Resource);
         }
         if !self.bytes.take(own.user, claim.bytes) {
             self.interfaces[own.node].give_back(own.user, claim.interfaces);
-            return Err(Refusal::Resource);
+            return Err(ViRefusal::Resource);
         }
         Ok(claim)
     }
@@ -281,12 +281,12 @@ mod tests {
                 // As in END: a number is assigned to one object only, and a missing object is not
                 // destroyed.
                 let answer = match (request, outcome) {
-                    (_, 0) => Answer::Refused(Refusal::InvalidState),
+                    (_, 0) => Answer::Refused(ViRefusal::InvalidState),
                     (ControlRequest::Register { .. }, _) if !own.regions.contains_key(&number) => Answer::Made(number),
                     (ControlRequest::CreateVi { .. }, _) if !own.interfaces.contains_key(&number) => Answer::Made(number),
                     (ControlRequest::CreateQueue(_), _) if !own.queues.contains_key(&number) => Answer::Made(number),
                     (ControlRequest::Deregister(_) | ControlRequest::DestroyVi(_) | ControlRequest::DestroyQueue(_), _) => Answer::Done,
-                    _ => Answer::Refused(Refusal::Resource),
+                    _ => Answer::Refused(ViRefusal::Resource),
                 };
                 quotas.settle(own, &request, claim, &answer);
             }

@@ -5,7 +5,7 @@
 //! a descriptor is posted, so memory that was deregistered in between is not accessed.
 
 use laxity_vi::provider::Memory;
-use laxity_vi::{Refusal, Segment, Status};
+use laxity_vi::{Segment, Status, ViRefusal};
 
 /// Maximum number of registrations of a process.
 pub(super) const MOST: usize = 256;
@@ -44,9 +44,9 @@ pub(super) struct Regions {
 
 impl Regions {
     /// Adds `region` and returns its handle; or returns the region.
-    pub(super) fn insert(&mut self, region: Region) -> Result<u32, (Refusal, Region)> {
+    pub(super) fn insert(&mut self, region: Region) -> Result<u32, (ViRefusal, Region)> {
         if self.bytes + region.length > MOST_BYTES {
-            return Err((Refusal::Resource, region));
+            return Err((ViRefusal::Resource, region));
         }
         let place = match self.places.iter().position(|(_, region)| region.is_none()) {
             Some(place) => place,
@@ -54,7 +54,7 @@ impl Regions {
                 self.places.push((0, None));
                 self.places.len() - 1
             }
-            None => return Err((Refusal::Resource, region)),
+            None => return Err((ViRefusal::Resource, region)),
         };
         self.bytes += region.length;
         let (taken, held) = &mut self.places[place];
@@ -196,7 +196,7 @@ mod tests {
         for _ in 1..MOST {
             regions.insert(region(7, 10)).unwrap();
         }
-        assert!(matches!(regions.insert(region(7, 10)), Err((Refusal::Resource, _))));
+        assert!(matches!(regions.insert(region(7, 10)), Err((ViRefusal::Resource, _))));
         assert!(regions.remove(u32::MAX).is_none());
     }
 }

@@ -17,8 +17,8 @@ use laxity_units::Time;
 
 use super::report::ViDirection::{Receive, Send};
 use super::{
-    Engines, Firmware, FirmwareCosts, Step, Unit, ViDoorbell, ViLimits, ViMessage, Via, ViaConfig, ViaOutput,
-    lane_of,
+    Engines, Firmware, FirmwareCosts, Unit, ViDoorbell, ViLimits, ViMessage, ViStep, Via, ViaConfig,
+    ViaOutput, lane_of,
 };
 
 /// Processor tasks and HDMA transfers of a doorbell or a message.
@@ -68,7 +68,7 @@ impl Via {
                 if self.buffers.is_some() {
                     self.freed = now;
                 }
-                self.did_at_once(&SEND, Some(Unit::Nsdma), Step::OF_SENDER);
+                self.did_at_once(&SEND, Some(Unit::Nsdma), ViStep::OF_SENDER);
                 self.tell(now, ViaOutput::Moved(Send, message));
                 self.tell(now, ViaOutput::Departs(ViMessage { in_turn, ..message }));
                 self.tell(now, ViaOutput::Sent(message));
@@ -100,12 +100,12 @@ impl Via {
             endpoint.receives.stamp(now, tick);
         }
         self.hdma.queue.pass();
-        self.did_at_once(&RECEIVE, Some(Unit::Nrdma), Step::OF_RECEIVER_AHEAD);
+        self.did_at_once(&RECEIVE, Some(Unit::Nrdma), ViStep::OF_RECEIVER_AHEAD);
         self.tell(now, ViaOutput::Moved(Receive, message));
         self.tell(now, ViaOutput::Received(message));
     }
 
-    fn did_at_once(&mut self, takes: &Takes, network: Option<Unit>, steps: &[Step]) {
+    fn did_at_once(&mut self, takes: &Takes, network: Option<Unit>, steps: &[ViStep]) {
         debug_assert!(self.backlog() == 0, "whatever was told before is over");
         let units = &mut self.report.units;
         units[Unit::Processor as usize].count += takes.tasks;

@@ -13,7 +13,7 @@ use laxity_units::{Span, Time};
 use super::jobs::{JobId, Turn};
 use super::task::Task;
 use super::units::{Request, Transfer};
-use super::{Firmware, Step, Unit, ViDirection, ViDoorbell, ViMessage, Via, ViaOutput};
+use super::{Firmware, Unit, ViDirection, ViDoorbell, ViMessage, ViStep, Via, ViaOutput};
 
 /// A unit that the processor polls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,7 +190,7 @@ impl Via {
                     Some(_) => self.nsdma.done.pop_least(|job| self.jobs.of(*job).stamp),
                 };
                 let job = job.expect("a message has left");
-                self.did(at, Step::SendNetworkDone, job);
+                self.did(at, ViStep::SendNetworkDone, job);
                 if let Some(buffers) = &mut self.buffers {
                     *buffers += 1;
                     self.freed = at;
@@ -267,7 +267,7 @@ impl Via {
         let Request { transfer, job } = request.expect("a transfer is done");
         let task = match transfer {
             Transfer::Descriptor(ViDirection::Send) => {
-                self.did(at, Step::SendDescriptorDown, job);
+                self.did(at, ViStep::SendDescriptorDown, job);
                 match &mut self.buffers {
                     Some(0) => Task::Wait,
                     Some(buffers) => {
@@ -278,16 +278,16 @@ impl Via {
                 }
             }
             Transfer::Descriptor(ViDirection::Receive) if self.config.firmware.is_sequential() => {
-                self.did(at, Step::ReceiveDescriptorDown, job);
+                self.did(at, ViStep::ReceiveDescriptorDown, job);
                 Task::Program(ViDirection::Receive)
             }
             Transfer::Descriptor(ViDirection::Receive) => Task::Note,
             Transfer::Data(ViDirection::Send) => {
-                self.did(at, Step::SendDataDown, job);
+                self.did(at, ViStep::SendDataDown, job);
                 Task::Queue
             }
             Transfer::Data(ViDirection::Receive) => {
-                self.did(at, Step::ReceiveDataUp, job);
+                self.did(at, ViStep::ReceiveDataUp, job);
                 self.nrdma.free(at, self.config.engines.network, &mut self.jobs);
                 Task::Status(ViDirection::Receive)
             }
@@ -355,12 +355,12 @@ impl Via {
     fn finish(&mut self, at: Time, task: Task, job: JobId) {
         let goes_on = match task {
             Task::Fetch => {
-                self.did(at, Step::SendDescriptorProgrammed, job);
+                self.did(at, ViStep::SendDescriptorProgrammed, job);
                 self.move_by_hdma(at, Transfer::Descriptor(ViDirection::Send), job);
                 Some(Place::Hdma)
             }
             Task::FetchFor => {
-                self.did(at, Step::ReceiveDescriptorProgrammed, job);
+                self.did(at, ViStep::ReceiveDescriptorProgrammed, job);
                 self.move_by_hdma(at, Transfer::Descriptor(ViDirection::Receive), job);
                 Some(Place::Hdma)
             }
@@ -400,8 +400,8 @@ impl Via {
             }
             Task::Fragments(direction) => {
                 let step = match direction {
-                    ViDirection::Send => Step::SendDataProgrammed,
-                    ViDirection::Receive => Step::ReceiveDataProgrammed,
+                    ViDirection::Send => ViStep::SendDataProgrammed,
+                    ViDirection::Receive => ViStep::ReceiveDataProgrammed,
                 };
                 self.did(at, step, job);
                 Some(Place::Hdma)
@@ -425,8 +425,8 @@ impl Via {
             }
             Task::Status(direction) => {
                 let step = match direction {
-                    ViDirection::Send => Step::SendStatusProgrammed,
-                    ViDirection::Receive => Step::ReceiveStatusProgrammed,
+                    ViDirection::Send => ViStep::SendStatusProgrammed,
+                    ViDirection::Receive => ViStep::ReceiveStatusProgrammed,
                 };
                 self.did(at, step, job);
                 self.move_by_hdma(at, Transfer::Status(direction), job);
@@ -434,8 +434,8 @@ impl Via {
             }
             Task::Finish(direction) => {
                 let step = match direction {
-                    ViDirection::Send => Step::SendStatusDone,
-                    ViDirection::Receive => Step::ReceiveStatusDone,
+                    ViDirection::Send => ViStep::SendStatusDone,
+                    ViDirection::Receive => ViStep::ReceiveStatusDone,
                 };
                 self.did(at, step, job);
                 self.end(at, job);

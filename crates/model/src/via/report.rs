@@ -16,25 +16,25 @@ macro_rules! steps {
     ($($step:ident $words:literal $figure:literal;)*) => {
         /// A step of Table 1, the sender's in the order of the table, then the receiver's.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum Step {
+        pub enum ViStep {
             $(#[doc = concat!($words, ".")] $step,)*
         }
 
-        impl Step {
+        impl ViStep {
             /// Every one.
-            pub const ALL: &'static [Step] = &[$(Step::$step),*];
+            pub const ALL: &'static [ViStep] = &[$(ViStep::$step),*];
 
             /// In words.
             pub fn words(self) -> &'static str {
                 match self {
-                    $(Step::$step => $words,)*
+                    $(ViStep::$step => $words,)*
                 }
             }
 
             /// The figure of a run that has its mean, in seconds.
             pub fn figure(self) -> &'static str {
                 match self {
-                    $(Step::$step => $figure,)*
+                    $(ViStep::$step => $figure,)*
                 }
             }
         }
@@ -60,44 +60,44 @@ steps! {
 /// When steps were done, on average.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StepTimes {
-    steps: [(u64, u128); Step::ALL.len()],
+    steps: [(u64, u128); ViStep::ALL.len()],
 }
 
-impl Step {
+impl ViStep {
     /// Steps of a sender that fetches its descriptor.
-    pub(super) const OF_SENDER: &'static [Step] = &[
-        Step::SendDescriptorProgrammed,
-        Step::SendDescriptorDown,
-        Step::SendDataProgrammed,
-        Step::SendDataDown,
-        Step::SendNetworkDone,
-        Step::SendStatusProgrammed,
-        Step::SendStatusDone,
+    pub(super) const OF_SENDER: &'static [ViStep] = &[
+        ViStep::SendDescriptorProgrammed,
+        ViStep::SendDescriptorDown,
+        ViStep::SendDataProgrammed,
+        ViStep::SendDataDown,
+        ViStep::SendNetworkDone,
+        ViStep::SendStatusProgrammed,
+        ViStep::SendStatusDone,
     ];
 
     /// Steps of a receiver with a prefetched descriptor.
-    pub(super) const OF_RECEIVER_AHEAD: &'static [Step] = &[
-        Step::ReceiveDataProgrammed,
-        Step::ReceiveDataUp,
-        Step::ReceiveStatusProgrammed,
-        Step::ReceiveStatusDone,
+    pub(super) const OF_RECEIVER_AHEAD: &'static [ViStep] = &[
+        ViStep::ReceiveDataProgrammed,
+        ViStep::ReceiveDataUp,
+        ViStep::ReceiveStatusProgrammed,
+        ViStep::ReceiveStatusDone,
     ];
 }
 
 impl StepTimes {
     /// Each of `steps` was done when it was begun.
-    pub(super) fn note_at_once(&mut self, steps: &[Step]) {
+    pub(super) fn note_at_once(&mut self, steps: &[ViStep]) {
         steps.iter().for_each(|step| self.steps[*step as usize].0 += 1);
     }
 
-    pub(super) fn note(&mut self, step: Step, after: Span) {
+    pub(super) fn note(&mut self, step: ViStep, after: Span) {
         let (count, sum) = &mut self.steps[step as usize];
         *count += 1;
         *sum += u128::from(after.as_ps());
     }
 
     /// How long after the doorbell, or after the arrival, `step` was done on average; `None` if it never was.
-    pub fn mean(&self, step: Step) -> Option<Span> {
+    pub fn mean(&self, step: ViStep) -> Option<Span> {
         let (count, sum) = self.steps[step as usize];
         let mean = sum.checked_div(u128::from(count))?;
         Some(u64::try_from(mean).map_or(Span::MAX, Span::from_ps))

@@ -69,7 +69,7 @@ impl Bench {
     }
 
     /// When the steps of message `number` of `vi` were done, in nanoseconds.
-    fn steps(&self, vi: u32, number: u64) -> Vec<(Step, u64)> {
+    fn steps(&self, vi: u32, number: u64) -> Vec<(ViStep, u64)> {
         let told = self.told.iter().filter_map(|(at, output)| match output {
             ViaOutput::Did(step, message, _) if (message.vi, message.number) == (vi, number) => {
                 Some((*step, at.as_ps() / 1000))

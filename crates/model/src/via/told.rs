@@ -2,7 +2,7 @@
 
 use laxity_units::{Bytes, Time};
 
-use super::{Endpoint, Step, ViDirection};
+use super::{Endpoint, ViDirection, ViStep};
 
 /// A message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub enum ViaOutput {
     /// The adapter has fetched another receive descriptor of this virtual interface.
     Posted(u32),
     /// A step of Table 1 is done, which counts from this time. Only if [watched](super::Via::watch).
-    Did(Step, ViMessage, Time),
+    Did(ViStep, ViMessage, Time),
     /// A unit was at work from this time until now. Only if [watched](super::Via::watch).
     Worked(Unit, &'static str, ViMessage, Time),
 }

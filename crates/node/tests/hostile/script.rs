@@ -3,7 +3,7 @@
 //! The test `hostile` and a fuzz target share this file.
 
 use laxity_clock::Tolerance;
-use laxity_node::faults::Fault;
+use laxity_node::faults::NodeFault;
 use laxity_node::{Command, Node, NodeConfig, NodeLinkConfig, Response};
 use laxity_qos::discipline::Class;
 use laxity_signalling::codec;
@@ -310,7 +310,7 @@ fn command(dice: &mut Dice<'_>) -> Command {
 /// silent, the node becomes what it was.
 ///
 /// Returns requests of programs, frames that left, and the most contracts committed at once.
-pub(crate) fn run(script: &[u8], fault: Option<Fault>) -> [u64; 3] {
+pub(crate) fn run(script: &[u8], fault: Option<NodeFault>) -> [u64; 3] {
     let mut dice = Dice(script);
     let mut node = Node::with_fault(config(), Box::new(|| 0), fault).expect("a node");
     let mut now = Time::ZERO + Span::from_secs(1);

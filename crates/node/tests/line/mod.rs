@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use laxity_clock::Tolerance;
-use laxity_node::faults::Fault;
+use laxity_node::faults::NodeFault;
 use laxity_node::{Command, Departure, Node, NodeConfig, NodeLinkConfig, ProgramMessage, Response};
 use laxity_signalling::contract::ChannelContract;
 use laxity_signalling::event::SourceEvent;
@@ -80,7 +80,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    pub(crate) fn new(count: u32, fault: Option<Fault>) -> Self {
+    pub(crate) fn new(count: u32, fault: Option<NodeFault>) -> Self {
         let node = |at| Node::with_fault(config(at, count), Box::new(|| 0), fault).unwrap();
         let nodes = (0..count).map(node).collect();
         let mut line = Self {

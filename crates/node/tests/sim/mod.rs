@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use laxity_clock::{Drift, NodeClock, Quality, Shift, Tolerance};
 use laxity_engine::{Seed, Stream};
-use laxity_node::faults::Fault;
+use laxity_node::faults::NodeFault;
 use laxity_node::{Command, Departure, Node, NodeConfig, NodeLinkConfig, ProgramMessage, Response};
 use laxity_signalling::contract::ChannelContract;
 use laxity_signalling::event::SourceEvent;
@@ -125,14 +125,14 @@ struct Network {
     flood: bool,
     channels: BTreeMap<u32, Channel>,
     ids: BTreeMap<GlobalChannelId, u32>,
-    fault: Option<Fault>,
+    fault: Option<NodeFault>,
     seed: u64,
     counts: [u64; 5],
     broken: Option<Broken>,
 }
 
 /// Runs the network of `seed`; the counts, or the rule that is broken.
-pub(crate) fn run(seed: u64, fault: Option<Fault>) -> Result<[u64; 5], Broken> {
+pub(crate) fn run(seed: u64, fault: Option<NodeFault>) -> Result<[u64; 5], Broken> {
     let mut network = Network::new(seed, fault);
     network.phases()?;
     Ok(network.counts)
@@ -143,7 +143,7 @@ fn below(dice: &mut Stream, n: usize) -> usize {
 }
 
 impl Network {
-    fn new(seed: u64, fault: Option<Fault>) -> Self {
+    fn new(seed: u64, fault: Option<NodeFault>) -> Self {
         let mut dice = Seed::new(seed).stream("network");
         let count = 2 + below(&mut dice, 7);
         let mut links = BTreeMap::new();

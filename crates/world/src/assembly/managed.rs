@@ -381,10 +381,10 @@ pub(crate) fn resource_names(experiment: &Experiment, spec: &SignallingSpec) -> 
 pub mod broken {
     use std::cell::Cell;
 
-    pub use laxity_node::faults::Fault;
+    pub use laxity_node::faults::NodeFault;
 
     thread_local! {
         /// The fault of all nodes of the runs that follow.
-        pub static FAULT: Cell<Option<Fault>> = const { Cell::new(None) };
+        pub static FAULT: Cell<Option<NodeFault>> = const { Cell::new(None) };
     }
 }

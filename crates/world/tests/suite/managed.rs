@@ -2,7 +2,7 @@
 
 use laxity_scenario::Scenario;
 use laxity_signalling::faults::Fault as Protocol;
-use laxity_world::broken::{FAULT, Fault};
+use laxity_world::broken::{FAULT, NodeFault};
 use laxity_world::experiment::Experiment;
 use laxity_world::results::{Channel, Run};
 use laxity_world::run;
@@ -248,16 +248,16 @@ fn each_rule_notices_a_fault() {
         all
     };
     for (fault, rule) in [
-        (Fault::ReleasedEarly, "a packet left before its logical arrival"),
-        (Fault::RemainingNotReduced, "time to delivery"),
-        (Fault::ContractNotPoliced, "missed"),
-        (Fault::BestEffortFirst, "a packet left after its local deadline"),
-        (Fault::NumbersRestart, "a message arrived twice, out of order or changed"),
-        (Fault::LastPacketLost, "missed"),
-        (Fault::SignallingBestEffort, "time to an answer"),
-        (Fault::Protocol(Protocol::LossToldTwice), "a request or a channel was not answered once"),
-        (Fault::FlowKept, "the data path differs from the contracts held"),
-        (Fault::ReservationKept, "a node holds something of channels that are over"),
+        (NodeFault::ReleasedEarly, "a packet left before its logical arrival"),
+        (NodeFault::RemainingNotReduced, "time to delivery"),
+        (NodeFault::ContractNotPoliced, "missed"),
+        (NodeFault::BestEffortFirst, "a packet left after its local deadline"),
+        (NodeFault::NumbersRestart, "a message arrived twice, out of order or changed"),
+        (NodeFault::LastPacketLost, "missed"),
+        (NodeFault::SignallingBestEffort, "time to an answer"),
+        (NodeFault::Protocol(Protocol::LossToldTwice), "a request or a channel was not answered once"),
+        (NodeFault::FlowKept, "the data path differs from the contracts held"),
+        (NodeFault::ReservationKept, "a node holds something of channels that are over"),
     ] {
         let noticed = noticed(fault);
         assert!(noticed.iter().any(|other| other == rule), "{fault:?}: {noticed:?}");

@@ -4,7 +4,7 @@ use laxity_engine::Calendar;
 use laxity_model::via::Doorbells;
 use laxity_units::Time;
 use laxity_vi::provider::Answer;
-use laxity_vi::{Address, Refusal, State, ViFault};
+use laxity_vi::{Address, State, ViFault, ViRefusal};
 use laxity_world::Observed;
 
 use super::super::load::{Load, vtick};
@@ -13,11 +13,11 @@ use super::{Call, Cluster, Decided, Event};
 impl Cluster {
     pub(super) fn connect(&mut self, process: u32, vi: u32, to: Address, from: u64) -> Decided {
         if to.host as usize >= self.adapters.len() {
-            return Err(Refusal::NotReachable);
+            return Err(ViRefusal::NotReachable);
         }
         let own = self.own(Some(process), vi)?;
         if own.state != State::Idle {
-            return Err(Refusal::InvalidState);
+            return Err(ViRefusal::InvalidState);
         }
         own.show(State::Pending);
         let from = Address { host: own.node, discriminator: from };
@@ -32,29 +32,29 @@ impl Cluster {
     }
 
     pub(super) fn call_for(&mut self, process: u32, discriminator: u64) -> Decided {
-        let host = self.processes[process as usize].as_ref().ok_or(Refusal::InvalidState)?.node;
+        let host = self.processes[process as usize].as_ref().ok_or(ViRefusal::InvalidState)?.node;
         let to = Address { host, discriminator };
         let call = self.calls.iter_mut().find(|call| call.to == to && call.told.is_none());
-        let call = call.ok_or(Refusal::NotDone)?;
+        let call = call.ok_or(ViRefusal::NotDone)?;
         call.told = Some(process);
         let (number, vi, from) = (call.number, call.vi, call.from);
         let bandwidth = self.own(None, vi)?.bandwidth;
         Ok(Answer::Called { call: number, from, bandwidth })
     }
 
-    pub(super) fn take_call(&mut self, process: u32, number: u64) -> Result<Call, Refusal> {
+    pub(super) fn take_call(&mut self, process: u32, number: u64) -> Result<Call, ViRefusal> {
         let mine = |call: &Call| call.number == number && call.told == Some(process);
-        let place = self.calls.iter().position(mine).ok_or(Refusal::NoMatch)?;
+        let place = self.calls.iter().position(mine).ok_or(ViRefusal::NoMatch)?;
         Ok(self.calls.swap_remove(place))
     }
 
     pub(super) fn accept(&mut self, now: Time, process: u32, number: u64, vi: u32) -> Decided {
         let own = self.own(Some(process), vi)?;
         if own.state != State::Idle {
-            return Err(Refusal::InvalidState);
+            return Err(ViRefusal::InvalidState);
         }
         let mine = |call: &&Call| call.number == number && call.told == Some(process);
-        let call = *self.calls.iter().find(mine).ok_or(Refusal::NoMatch)?;
+        let call = *self.calls.iter().find(mine).ok_or(ViRefusal::NoMatch)?;
         self.join(now, vi, call.vi)?;
         self.call_by_channel(call.vi, vi, call.to.discriminator);
         self.take_call(process, number)?;
@@ -63,7 +63,7 @@ impl Cluster {
 
     /// Connects two virtual interfaces, if both adapters have the bandwidth guaranteed to the
     /// other.
-    fn join(&mut self, now: Time, vi: u32, caller: u32) -> Result<(), Refusal> {
+    fn join(&mut self, now: Time, vi: u32, caller: u32) -> Result<(), ViRefusal> {
         let own = self.own(None, vi)?;
         let (node, back) = (own.node, own.bandwidth);
         let there = self.own(None, caller)?;
@@ -75,7 +75,7 @@ impl Cluster {
             false => self.load(node).and(received(sent)).fits() && self.load(from).and(received(back)).fits(),
         };
         if !fits {
-            return Err(Refusal::InvalidQos);
+            return Err(ViRefusal::InvalidQos);
         }
         for (side, peer) in [(vi, caller), (caller, vi)] {
             let side = self.own(None, side)?;
@@ -123,7 +123,7 @@ impl Cluster {
     }
 
     pub(super) fn peer_of(&mut self, process: u32, vi: u32) -> Decided {
-        let peer = self.own(Some(process), vi)?.peer.ok_or(Refusal::InvalidState)?;
+        let peer = self.own(Some(process), vi)?.peer.ok_or(ViRefusal::InvalidState)?;
         let there = self.own(None, peer)?;
         let from = Address { host: there.node, discriminator: u64::from(peer) };
         Ok(Answer::Called { call: 0, from, bandwidth: there.bandwidth })

@@ -9,7 +9,7 @@ use laxity_engine::Calendar;
 use laxity_model::via::AdapterVi;
 use laxity_units::{Span, Time};
 use laxity_vi::provider::{Answer, ControlRequest, Memory, ViQueues};
-use laxity_vi::{Attributes, Bandwidth, DEPTH, Refusal, State};
+use laxity_vi::{Attributes, Bandwidth, DEPTH, State, ViRefusal};
 
 use super::super::desk::{MOST_AT_ADAPTER, MOST_MADE, MOST_VIS, Order, Reply, Thing};
 use super::super::interface::{Interface, Made};
@@ -76,21 +76,21 @@ impl Cluster {
     ) -> Decided {
         let Some(Some(own)) = self.processes.get_mut(process as usize) else {
             rest.extend(brought);
-            return Err(Refusal::InvalidState);
+            return Err(ViRefusal::InvalidState);
         };
         match (request, brought) {
             (ControlRequest::CreateTag, None) => {
                 let free = (1..=MOST_MADE as u32).find(|tag| !own.tags.contains(tag));
-                let tag = free.ok_or(Refusal::Resource)?;
+                let tag = free.ok_or(ViRefusal::Resource)?;
                 own.tags.push(tag);
                 Ok(Answer::Made(tag))
             }
             (ControlRequest::DestroyTag(tag), None) => {
-                let place = own.tags.iter().position(|other| *other == tag).ok_or(Refusal::InvalidTag)?;
+                let place = own.tags.iter().position(|other| *other == tag).ok_or(ViRefusal::InvalidTag)?;
                 let mine = |other: &Interface| other.owner == process && other.queues.is_some();
                 let used = self.interfaces.iter().flatten().any(|other| mine(other) && other.tag == tag);
                 if used || own.regions.uses(tag) {
-                    return Err(Refusal::Resource);
+                    return Err(ViRefusal::Resource);
                 }
                 own.tags.swap_remove(place);
                 Ok(Answer::Done)
@@ -98,7 +98,7 @@ impl Cluster {
             (ControlRequest::Register { base, length, tag, write, read }, Some(Thing::Memory(memory))) => {
                 if !own.tags.contains(&tag) || base.checked_add(length).is_none() {
                     rest.push(Thing::Memory(memory));
-                    return Err(Refusal::InvalidTag);
+                    return Err(ViRefusal::InvalidTag);
                 }
                 match own.regions.insert(Region { memory, base, length, tag, write, read }) {
                     Ok(handle) => Ok(Answer::Made(handle)),
@@ -109,7 +109,7 @@ impl Cluster {
                 }
             }
             (ControlRequest::Deregister(handle), None) => {
-                let region = own.regions.remove(handle).ok_or(Refusal::InvalidParameter)?;
+                let region = own.regions.remove(handle).ok_or(ViRefusal::InvalidParameter)?;
                 rest.push(Thing::Memory(region.memory));
                 Ok(Answer::Done)
             }
@@ -123,7 +123,7 @@ impl Cluster {
                     }
                     None => {
                         rest.push(Thing::Entries(entries));
-                        return Err(Refusal::Resource);
+                        return Err(ViRefusal::Resource);
                     }
                 };
                 own.queues[place] = Some(entries);
@@ -131,7 +131,7 @@ impl Cluster {
             }
             (ControlRequest::DestroyQueue(queue), None) => {
                 let entries = own.queues.get_mut(queue as usize).and_then(Option::take);
-                rest.push(Thing::Entries(entries.ok_or(Refusal::InvalidParameter)?));
+                rest.push(Thing::Entries(entries.ok_or(ViRefusal::InvalidParameter)?));
                 for interface in self.interfaces.iter_mut().flatten().filter(|other| other.owner == process) {
                     interface
                         .announced
@@ -142,17 +142,17 @@ impl Cluster {
             }
             (ControlRequest::SetMemory { handle, tag, write, read }, None) => {
                 if !own.tags.contains(&tag) {
-                    return Err(Refusal::InvalidTag);
+                    return Err(ViRefusal::InvalidTag);
                 }
                 let set = own.regions.set(handle, (tag, write, read));
-                if set { Ok(Answer::Done) } else { Err(Refusal::InvalidParameter) }
+                if set { Ok(Answer::Done) } else { Err(ViRefusal::InvalidParameter) }
             }
             (ControlRequest::SetVi { vi, tag, reliability, write, read, bandwidth, playout }, None) => {
                 if !own.tags.contains(&tag) {
-                    return Err(Refusal::InvalidTag);
+                    return Err(ViRefusal::InvalidTag);
                 }
                 if self.own(Some(process), vi)?.state != State::Idle {
-                    return Err(Refusal::InvalidState);
+                    return Err(ViRefusal::InvalidState);
                 }
                 self.renegotiate(now, process, vi, bandwidth)?;
                 let set = self.own(Some(process), vi)?;
@@ -186,7 +186,7 @@ impl Cluster {
             }
             (_, brought) => {
                 rest.extend(brought);
-                Err(Refusal::InvalidParameter)
+                Err(ViRefusal::InvalidParameter)
             }
         }
     }
@@ -198,7 +198,7 @@ impl Cluster {
         let nodes = sides.into_iter().flatten().filter_map(|vi| Some(self.own(None, vi).ok()?.node));
         if !nodes.collect::<Vec<_>>().into_iter().all(|node| self.load(node).fits()) {
             self.own(None, vi)?.bandwidth = before;
-            return Err(Refusal::InvalidQos);
+            return Err(ViRefusal::InvalidQos);
         }
         let (node, endpoint) = self.own(None, vi).map(|own| (own.node as usize, own.endpoint))?;
         self.adapters[node].renegotiate(now, endpoint, vtick(bandwidth));
@@ -214,27 +214,27 @@ impl Cluster {
         process: u32,
         request: ControlRequest,
         queues: ViQueues,
-    ) -> Result<Answer, (Refusal, ViQueues)> {
+    ) -> Result<Answer, (ViRefusal, ViQueues)> {
         let ControlRequest::CreateVi { tag, reliability, write, read, bandwidth, queues: announced, playout } =
             request
         else {
-            return Err((Refusal::InvalidParameter, queues));
+            return Err((ViRefusal::InvalidParameter, queues));
         };
         let Some(own) = self.processes[process as usize].as_ref() else {
-            return Err((Refusal::InvalidState, queues));
+            return Err((ViRefusal::InvalidState, queues));
         };
         let node = own.node;
         let known = |queue: u32| own.queues.get(queue as usize).is_some_and(Option::is_some);
         let free = self.interfaces.iter().position(Option::is_none);
         let refused = match () {
-            () if !own.tags.contains(&tag) => Some(Refusal::InvalidTag),
-            () if !announced.iter().flatten().all(|queue| known(*queue)) => Some(Refusal::InvalidParameter),
-            () if own.vis >= MOST_VIS => Some(Refusal::Resource),
+            () if !own.tags.contains(&tag) => Some(ViRefusal::InvalidTag),
+            () if !announced.iter().flatten().all(|queue| known(*queue)) => Some(ViRefusal::InvalidParameter),
+            () if own.vis >= MOST_VIS => Some(ViRefusal::Resource),
             () if self.endpoints[node as usize].iter().flatten().count() >= MOST_AT_ADAPTER => {
-                Some(Refusal::Resource)
+                Some(ViRefusal::Resource)
             }
             () if !self.load(node).and(Load::of(&self.setup.adapter, bandwidth, true)).fits() => {
-                Some(Refusal::InvalidQos)
+                Some(ViRefusal::InvalidQos)
             }
             () => None,
         };

@@ -14,8 +14,8 @@ use laxity_model::via::{Engine, Engines, Firmware, ViaConfig};
 use laxity_units::Span;
 use laxity_vi::provider::{ControlRequest, Memory};
 use laxity_vi::{
-    Access, Address, Bandwidth, Descriptor, Nic, Refusal, Region, RegionTag, Reliability, Segment, State,
-    Status, Vi, ViAttributes, ViFault,
+    Access, Address, Bandwidth, Descriptor, Nic, Region, RegionTag, Reliability, Segment, State, Status, Vi,
+    ViAttributes, ViFault, ViRefusal,
 };
 
 const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
@@ -140,7 +140,7 @@ fn a_message_without_a_descriptor_is_lost_or_breaks_what_is_reliable() {
         assert!(here.send(&segment).is_done());
     }
     there.receive(0..4);
-    assert!(there.vi.wait_receive(Some(Duration::ZERO)).is_err_and(|error| error.is(Refusal::Timeout)));
+    assert!(there.vi.wait_receive(Some(Duration::ZERO)).is_err_and(|error| error.is(ViRefusal::Timeout)));
     drop((here, there));
     let (mut here, there) = pair(&site, Reliability::Reliable);
     let segment = [here.memory.segment(0..4)];
@@ -307,20 +307,24 @@ fn what_is_asked_for_wrongly_is_refused() {
     let unsealed = std::fs::File::create_new(&path).unwrap();
     unsealed.set_len(4096).unwrap();
     std::fs::remove_file(&path).unwrap();
-    assert_eq!(raw.refused(register(tag, 0, 4096), Some(&unsealed.into())), Refusal::InvalidParameter);
-    assert_eq!(raw.refused(register(tag, 0, 4097), Some(&file)), Refusal::InvalidParameter, "it is shorter");
-    assert_eq!(raw.refused(register(tag, 0, 1 << 40), Some(&file)), Refusal::Resource);
-    assert_eq!(raw.refused(register(tag, u64::MAX - 9, 4096), Some(&file)), Refusal::InvalidTag);
-    assert_eq!(raw.refused(register(tag + 1, 0, 4096), Some(&file)), Refusal::InvalidTag);
-    assert_eq!(raw.refused(register(tag, 0, 4096), None), Refusal::InvalidParameter);
-    assert_eq!(raw.refused(ControlRequest::CreateTag, Some(&file)), Refusal::InvalidParameter);
+    assert_eq!(raw.refused(register(tag, 0, 4096), Some(&unsealed.into())), ViRefusal::InvalidParameter);
+    assert_eq!(
+        raw.refused(register(tag, 0, 4097), Some(&file)),
+        ViRefusal::InvalidParameter,
+        "it is shorter"
+    );
+    assert_eq!(raw.refused(register(tag, 0, 1 << 40), Some(&file)), ViRefusal::Resource);
+    assert_eq!(raw.refused(register(tag, u64::MAX - 9, 4096), Some(&file)), ViRefusal::InvalidTag);
+    assert_eq!(raw.refused(register(tag + 1, 0, 4096), Some(&file)), ViRefusal::InvalidTag);
+    assert_eq!(raw.refused(register(tag, 0, 4096), None), ViRefusal::InvalidParameter);
+    assert_eq!(raw.refused(ControlRequest::CreateTag, Some(&file)), ViRefusal::InvalidParameter);
     assert_eq!(
         raw.refused(ControlRequest::Open, None),
-        Refusal::InvalidParameter,
+        ViRefusal::InvalidParameter,
         "it has opened it already"
     );
-    assert_eq!(raw.refused(ControlRequest::DestroyVi(0), None), Refusal::InvalidParameter);
-    assert_eq!(raw.refused(ControlRequest::CreateQueue(0), None), Refusal::InvalidParameter);
+    assert_eq!(raw.refused(ControlRequest::DestroyVi(0), None), ViRefusal::InvalidParameter);
+    assert_eq!(raw.refused(ControlRequest::CreateQueue(0), None), ViRefusal::InvalidParameter);
     let create = |tag, bandwidth, queues| ControlRequest::CreateVi {
         tag,
         reliability: Reliability::Unreliable,
@@ -330,38 +334,38 @@ fn what_is_asked_for_wrongly_is_refused() {
         queues,
         playout: 0,
     };
-    assert_eq!(raw.refused(create(9, Bandwidth::None, [None; 2]), None), Refusal::InvalidTag);
-    assert_eq!(raw.refused(create(tag, Bandwidth::None, [Some(0), None]), None), Refusal::InvalidParameter);
+    assert_eq!(raw.refused(create(9, Bandwidth::None, [None; 2]), None), ViRefusal::InvalidTag);
+    assert_eq!(raw.refused(create(tag, Bandwidth::None, [Some(0), None]), None), ViRefusal::InvalidParameter);
     let rate = |bytes_per_second| Bandwidth::Constant { bytes_per_second, message: 4096 };
-    assert_eq!(raw.refused(create(tag, rate(110_000_000), [None; 2]), None), Refusal::InvalidQos);
+    assert_eq!(raw.refused(create(tag, rate(110_000_000), [None; 2]), None), ViRefusal::InvalidQos);
     let (vi, _) = raw.make(create(tag, rate(60_000_000), [None; 2]));
     assert_eq!(
         raw.refused(create(tag, rate(50_000_000), [None; 2]), None),
-        Refusal::InvalidQos,
+        ViRefusal::InvalidQos,
         "what is left is 49"
     );
-    assert_eq!(raw.refused(ControlRequest::Renegotiate(vi, rate(110_000_000)), None), Refusal::InvalidQos);
+    assert_eq!(raw.refused(ControlRequest::Renegotiate(vi, rate(110_000_000)), None), ViRefusal::InvalidQos);
     raw.ask(ControlRequest::Renegotiate(vi, rate(10_000_000)), None);
     raw.make(create(tag, rate(50_000_000), [None; 2]));
     let nowhere = ControlRequest::Connect { vi, to: Address { host: 2, discriminator: 0 }, from: 0 };
-    assert_eq!(raw.refused(nowhere, None), Refusal::NotReachable);
-    assert_eq!(raw.refused(ControlRequest::Accept { call: 1, vi }, None), Refusal::NoMatch);
-    assert_eq!(raw.refused(ControlRequest::DestroyTag(tag), None), Refusal::Resource, "it is in use");
+    assert_eq!(raw.refused(nowhere, None), ViRefusal::NotReachable);
+    assert_eq!(raw.refused(ControlRequest::Accept { call: 1, vi }, None), ViRefusal::NoMatch);
+    assert_eq!(raw.refused(ControlRequest::DestroyTag(tag), None), ViRefusal::Resource, "it is in use");
     let other = Raw::open(&site.socket(0));
     for theirs in [
         ControlRequest::DestroyVi(vi),
         ControlRequest::Disconnect(vi),
         ControlRequest::Renegotiate(vi, Bandwidth::None),
     ] {
-        assert_eq!(other.refused(theirs, None), Refusal::InvalidParameter, "it is another process's");
+        assert_eq!(other.refused(theirs, None), ViRefusal::InvalidParameter, "it is another process's");
     }
     for _ in 2..64 {
         raw.make(create(tag, Bandwidth::None, [None; 2]));
     }
-    assert_eq!(raw.refused(create(tag, Bandwidth::None, [None; 2]), None), Refusal::Resource);
+    assert_eq!(raw.refused(create(tag, Bandwidth::None, [None; 2]), None), ViRefusal::Resource);
     assert_eq!(
         raw.say(&[99; 16], None),
-        Some(laxity_vi::provider::Answer::Refused(Refusal::InvalidParameter))
+        Some(laxity_vi::provider::Answer::Refused(ViRefusal::InvalidParameter))
     );
     site.end();
 }
@@ -418,7 +422,7 @@ fn what_was_on_its_way_when_a_connection_ended_comes_to_nothing() {
         // A receive buffer of a new connection does not receive messages of the last one.
         there.receive(0..4);
         let came = there.vi.wait_receive(Some(Duration::from_millis(300)));
-        assert!(came.as_ref().is_err_and(|error| error.is(Refusal::Timeout)), "{came:?}");
+        assert!(came.as_ref().is_err_and(|error| error.is(ViRefusal::Timeout)), "{came:?}");
         assert_eq!(site.end().tally.received, 0);
     }
 }

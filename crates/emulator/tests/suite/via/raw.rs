@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use laxity_vi::provider::{Answer, ControlRequest, Memory, Socket};
-use laxity_vi::{Bandwidth, Refusal, Reliability};
+use laxity_vi::{Bandwidth, Reliability, ViRefusal};
 
 /// Bytes of the doorbells, and of the queues of a virtual interface.
 pub(crate) const BELLS: usize = 512 + 8 * 1024;
@@ -49,7 +49,7 @@ impl Raw {
         }
     }
 
-    pub(crate) fn refused(&self, request: ControlRequest, file: Option<&OwnedFd>) -> Refusal {
+    pub(crate) fn refused(&self, request: ControlRequest, file: Option<&OwnedFd>) -> ViRefusal {
         match self.ask(request, file) {
             (Answer::Refused(refusal), None) => refusal,
             (answer, _) => panic!("{request:?}: {answer:?}"),
@@ -64,7 +64,7 @@ impl Raw {
             .ask(ControlRequest::CreateVi { tag, reliability, write, read, bandwidth, queues, playout }, None)
         {
             (Answer::Made(vi), Some(file)) => Some((vi, Memory::map(&file, QUEUES).unwrap())),
-            (Answer::Refused(Refusal::Resource), None) => None,
+            (Answer::Refused(ViRefusal::Resource), None) => None,
             (answer, _) => panic!("{answer:?}"),
         }
     }

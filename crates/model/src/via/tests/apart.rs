@@ -5,7 +5,7 @@
 
 use proptest::prelude::*;
 
-use Step::*;
+use ViStep::*;
 
 use super::*;
 

@@ -4,7 +4,7 @@ use laxity_qos::channel::ChannelId;
 use laxity_qos::discipline::{Group, Groups};
 use proptest::prelude::*;
 
-use Step::SendDescriptorProgrammed;
+use ViStep::SendDescriptorProgrammed;
 
 use super::*;
 

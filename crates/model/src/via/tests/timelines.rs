@@ -3,17 +3,17 @@
 //! A look takes 500 here; 1 KiB takes HDMA 9638.4 down and 9433.6 up and the network 7000, a
 //! descriptor 2500, completion 1200.
 
-use Step::*;
+use ViStep::*;
 
 use super::*;
 
-fn sent_alone(firmware: Firmware) -> Vec<(Step, u64)> {
+fn sent_alone(firmware: Firmware) -> Vec<(ViStep, u64)> {
     let mut bench = Bench::new(looks(firmware), &[PLAIN]);
     bench.ring(0, ViDoorbell::Send(message(0, 0, 1024)));
     bench.finish().steps(0, 0)
 }
 
-fn received_alone(firmware: Firmware) -> Vec<(Step, u64)> {
+fn received_alone(firmware: Firmware) -> Vec<(ViStep, u64)> {
     let mut bench = Bench::new(looks(firmware), &[PLAIN]);
     bench.reach(0, message(0, 0, 1024));
     bench.finish().steps(0, 0)

@@ -1,6 +1,6 @@
 //! Results of a run of virtual interfaces.
 
-use laxity_model::via::{Step, Unit, ViaReport};
+use laxity_model::via::{Unit, ViStep, ViaReport};
 use laxity_units::{Span, Time};
 
 use super::super::outcome::{self, expects_misses};
@@ -40,7 +40,7 @@ fn tell_adapters(
             run.resources.push(ResourceResults { name, utilisation, ..ResourceResults::default() });
         }
         let mut note = |name: &str, value: f64| run.figures.insert(format!("{name}{suffix}"), value);
-        for step in Step::ALL {
+        for step in ViStep::ALL {
             if let Some(mean) = report.steps.mean(*step) {
                 note(step.figure(), mean.as_secs_f64());
             }

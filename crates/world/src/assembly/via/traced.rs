@@ -1,7 +1,7 @@
 //! The trace of virtual interfaces: the units' work, and each step of a message.
 
 use laxity_engine::trace::{TraceSink, Track};
-use laxity_model::via::{Step, Unit, ViMessage};
+use laxity_model::via::{Unit, ViMessage, ViStep};
 use laxity_units::Time;
 
 use super::Cluster;
@@ -27,7 +27,7 @@ impl<'a> Traced<'a> {
 }
 
 impl Cluster<'_> {
-    pub(super) fn trace_step(&mut self, now: Time, step: Step, message: ViMessage, base: Time) {
+    pub(super) fn trace_step(&mut self, now: Time, step: ViStep, message: ViMessage, base: Time) {
         let channels = self.experiment.channels.len();
         let Some(traced) = self.traced.as_mut().filter(|_| (message.vi as usize) < channels) else { return };
         let nanoseconds = now.saturating_since(base).as_ps() / 1000;
