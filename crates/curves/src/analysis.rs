@@ -42,8 +42,8 @@ pub struct FlowBound {
 pub struct Unbounded {
     /// The first hop without a bound.
     pub hop: usize,
-    /// Whether the cause is a regulator there: its flows come from no FIFO system, or one of them is
-    /// not within its limits where the system begins.
+    /// Whether the cause is a regulator there: the system before it is no FIFO system for its flows,
+    /// or one of them is not within its limits where the system begins.
     pub disordered: bool,
 }
 

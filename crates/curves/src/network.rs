@@ -36,7 +36,7 @@ pub struct Server {
     /// Levels with cyclic queueing, above all others. A server with such levels has no gates.
     pub cyclic: Vec<Cyclic>,
     /// Levels with interleaved regulators before their queue (see `regulator`). The flows of a level
-    /// that come from one server share a regulator; each flow from elsewhere has one of its own.
+    /// from one server share a regulator. Each flow from its source has one of its own.
     pub regulated: Vec<u8>,
     /// Preemption of frames, at a server without shapers, gates and cyclic levels.
     pub preemption: Option<FramePreemption>,

@@ -28,7 +28,7 @@
 //! regulator*). A flow that has the regulator alone is always in order.
 //!
 //! **At its server** a regulated flow arrives within its bucket, and flows of one link can be released
-//! together, so the link upstream limits nothing. The delay of a server is that of total flow
+//! together. So the link upstream is no limit. The delay of a server is that of total flow
 //! analysis. `D` is the maximum over the flows that share the next regulator, since each waits for
 //! the others. End to end the delay is the sum of `D` over all regulators, and that of the flow itself
 //! from the last regulator on.

@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(passed(2, 0, &packets), [true, true, false, false, true, false, false, true, true]);
     }
 
-    /// 2000 bytes at once leave nothing for 300 more until 3 us, and for 301 until 3.01 us. At 50 us the
+    /// Behind 2000 bytes at once, 300 more wait until 3 us, and 301 until 3.01 us. At 50 us the
     /// bucket is full, and 2100 bytes are a microsecond more than it.
     #[test]
     fn a_packet_has_an_earliest_instant() {

@@ -48,8 +48,8 @@ pub(crate) struct RawNode {
     /// together, at time zero. For `strict_priority`; others have none. Default none.
     pub(crate) cyclic: Option<List<Part<RawCyclic>>>,
     /// Switch: classes with asynchronous traffic shaping at each port. A frame joins the queue of its
-    /// class when the contract of its channel allows, and frames that come from one link keep their
-    /// order until then. For `strict_priority`; others have none. Default none.
+    /// class when the contract of its channel allows, and frames of one link keep their order until
+    /// then. For `strict_priority`; others have none. Default none.
     pub(crate) ats: Option<List<Part<RawAts>>>,
     /// Switch: the most urgent level with frames that can be preempted (IEEE 802.1Qbu): frames of more
     /// urgent levels interrupt those of this one and of all below. Best effort has level 31. For

@@ -225,8 +225,8 @@ time = "1 s"
     assert_eq!(experiment.networks[0].members, [2, 0, 1], "in the order of what it joins");
 }
 
-/// Ports of a switch have the shapers, gates, cyclic or regulated classes, or preemption, of its table, and
-/// other orders none.
+/// Ports of a switch have the shapers, gates, cyclic or regulated classes, or the preemption, of its table.
+/// Other orders have none.
 #[test]
 fn a_switch_has_one_kind_of_classes() {
     let text = |order: &str, keys: &str| {

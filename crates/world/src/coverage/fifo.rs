@@ -106,8 +106,8 @@ fn port(experiment: &Experiment, station: usize) -> Result<(), Uncovered> {
     // Memory is reserved for what has a bound, and no packet is early or late in this order.
     let PortConfig { link, order, frame: _, selection, preemptable_from: _, early: _, memory: _ } =
         &outlet.config;
-    // Shapers, gates, regulators and preemption are part of the server. What a regulator needs is decided
-    // for all flows that share it (`promise/fifo.rs`).
+    // Shapers, gates, regulators and preemption are part of the server. Conditions on the flows of a
+    // regulator are those of a path (`promise/fifo.rs`).
     if let Some(Selection { shapers: _, gates: _, cyclic, ats: _ }) = selection.as_deref() {
         cycles(experiment, station, cyclic)?;
     }

@@ -1,7 +1,7 @@
 //! The regulators of ports with asynchronous traffic shaping (IEEE 802.1Qcr).
 //!
-//! Channels share a regulator if they come from one queue that keeps their order: that of a level of a
-//! switch, or of the link of a host in order of arrival. A host or a switch that goes by deadlines or
+//! Channels of one FIFO queue share a regulator at the next port: the queue of a level of a switch, or
+//! that of the link of a host in order of arrival. A host or a switch that goes by deadlines or
 //! rates, and a host without a queue of packets, is as if each channel had a class of its own there. So
 //! each channel has a regulator of its own behind it.
 //!
@@ -23,17 +23,17 @@ pub(crate) struct Regulators {
     known: BTreeMap<usize, BTreeMap<Shares, u32>>,
 }
 
-/// What channels with one regulator have in common.
+/// The channels that share a regulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Shares {
     /// The station before and its link, and the level.
     Queue(usize, LinkId, u8),
-    /// Nothing: the only channel, by its number.
+    /// A channel alone, by its number.
     Alone(u32),
 }
 
 impl Regulators {
-    /// What the regulator at hop `hop` of channel `i` lets pass; `None` if the channel has none there.
+    /// The contract of channel `i` for its regulator at hop `hop`; `None` without a regulator there.
     pub(crate) fn committed(
         &mut self,
         experiment: &Experiment,

@@ -167,7 +167,7 @@ fn a_host_with_a_table_sends_into_regulators() {
     assert!(found.iter().all(|(bound, worst)| *bound == 160.0 && worst <= bound), "{found:?}");
     let line = bound_and_worst(&[&head[..], &regulated(LINE, LEVEL), &both].concat());
     assert!(line.iter().all(|(bound, worst)| *bound == 80.0 + 80.0 + 80.0 && worst <= bound), "{line:?}");
-    // A host whose adapter has each packet as it is made.
+    // The adapter of such a host gets each packet as the CPU makes it.
     let handed = head
         .replace("cpu = \"multiclass_edf\"", "cpu = \"multiclass_edf\", link = { paradigm = \"adapter\" }");
     let handed = handed.replace(" packet = \"0 us\", link", " packet = \"200 us\", link");

@@ -16,7 +16,7 @@ use crate::names::ChannelId;
 use crate::token_bucket::TokenBucket;
 use crate::traffic::TrafficSpec;
 
-/// What a flow can send past its regulator.
+/// The contract that a regulator restores for a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Committed {
     /// The regulator at this port; flows with the same number share one.
@@ -56,7 +56,7 @@ impl Regulators {
         self.flows.insert(flow, (regulator, committed.bucket()));
     }
 
-    /// The release of a frame of `flow` that arrives `now`, with so many bytes on the link.
+    /// The release of a frame of `flow` that arrives `now`.
     pub(super) fn release(&mut self, now: Time, flow: ChannelId, on_link: Bytes) -> Time {
         let Some((regulator, bucket)) = self.flows.get_mut(flow) else { return now };
         let last = &mut self.last[*regulator];
