@@ -46,7 +46,7 @@ pub const OVERHEAD: Bytes = Bytes::new(CHECK + GAP + PREAMBLE);
 pub(super) struct Preemption {
     /// The most urgent preemptable level.
     from: u8,
-    /// What is being sent, if it is preemptable.
+    /// The fragment that is being sent, if its frame is preemptable.
     sending: Option<Fragment>,
     /// The interrupted frame, and how much of it is left.
     interrupted: Option<(Frame, u64)>,

@@ -21,8 +21,8 @@ pub(super) struct Raw {
     pub(super) preemptable_from: Option<Written<Whole<1, 31>>>,
 }
 
-/// What holds for the classes of ports by strict priority. Ports in other orders have none of it, so
-/// that orders can be swept.
+/// The conditions of the classes of ports by strict priority. Ports in other orders have none, so that
+/// orders can be swept.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Classes {
     pub(super) selection: Option<Arc<Selection>>,

@@ -111,8 +111,8 @@ fn a_class_below_a_cyclic_one_waits_for_what_the_cycles_release() {
 }
 
 /// The frame of level 1 takes 120 us and is at the port after as much. 10 us later 117 of its bytes have
-/// left behind a preamble, and 16 more make the first part: the frame of level 0 begins at 131.28 us and
-/// ends 81.28 us after it was sent. The other has taken both frames' time and 24 bytes. Less than 143
+/// left behind a preamble, and 16 more make the first part. So the frame of level 0 begins at 131.28 us,
+/// and ends 81.28 us after it was sent. The other has taken both frames' time and 24 bytes. Less than 143
 /// bytes, 11.44 us, keep no frame of level 0 waiting.
 #[test]
 fn an_express_frame_interrupts_a_long_one() {

@@ -308,21 +308,13 @@ fn what_is_asked_for_wrongly_is_refused() {
     unsealed.set_len(4096).unwrap();
     std::fs::remove_file(&path).unwrap();
     assert_eq!(raw.refused(register(tag, 0, 4096), Some(&unsealed.into())), ViRefusal::InvalidParameter);
-    assert_eq!(
-        raw.refused(register(tag, 0, 4097), Some(&file)),
-        ViRefusal::InvalidParameter,
-        "it is shorter"
-    );
+    assert_eq!(raw.refused(register(tag, 0, 4097), Some(&file)), ViRefusal::InvalidParameter, "shorter");
     assert_eq!(raw.refused(register(tag, 0, 1 << 40), Some(&file)), ViRefusal::Resource);
     assert_eq!(raw.refused(register(tag, u64::MAX - 9, 4096), Some(&file)), ViRefusal::InvalidTag);
     assert_eq!(raw.refused(register(tag + 1, 0, 4096), Some(&file)), ViRefusal::InvalidTag);
     assert_eq!(raw.refused(register(tag, 0, 4096), None), ViRefusal::InvalidParameter);
     assert_eq!(raw.refused(ControlRequest::CreateTag, Some(&file)), ViRefusal::InvalidParameter);
-    assert_eq!(
-        raw.refused(ControlRequest::Open, None),
-        ViRefusal::InvalidParameter,
-        "it has opened it already"
-    );
+    assert_eq!(raw.refused(ControlRequest::Open, None), ViRefusal::InvalidParameter, "it is open");
     assert_eq!(raw.refused(ControlRequest::DestroyVi(0), None), ViRefusal::InvalidParameter);
     assert_eq!(raw.refused(ControlRequest::CreateQueue(0), None), ViRefusal::InvalidParameter);
     let create = |tag, bandwidth, queues| ControlRequest::CreateVi {
