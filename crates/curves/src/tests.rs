@@ -188,3 +188,30 @@ fn a_shaped_class_arrives_at_its_idle_slope() {
     let us: Vec<f64> = passed.iter().map(|span| (span.as_ps() / 1000) as f64 / 1000.0).collect();
     assert_eq!(us, [9.0 * 80.0 + 40.0, 9.0 * 80.0 + 80.0]);
 }
+
+/// Six servers in a ring, and a flow from each over `hops` of them, of 40 us each `interval` us.
+fn ring(hops: usize, interval: u64) -> Vec<Option<FlowBound>> {
+    let path = |n: usize| (0..hops).map(|hop| (n + hop) % 6).collect::<Vec<_>>();
+    of(vec![LINK; 6], (0..6).map(|n| flow(&path(n), 0, 500, interval)).collect())
+}
+
+/// Rounding ends no iteration: there is a bound up to 85 % of each link, and it rises with the load. What
+/// grows without an end is no bound.
+#[test]
+fn a_ring_has_a_bound_that_rises_with_its_load() {
+    for hops in 2..6 {
+        let mut least = Span::ZERO;
+        for load in [10, 30, 50, 60, 70, 75, 80, 85, 90, 95, 97, 99] {
+            let bounds = ring(hops, 40 * hops as u64 * 100 / load);
+            assert!(load > 85 || bounds.iter().all(Option::is_some), "{hops} servers, {load} %");
+            for bound in bounds.iter().flatten() {
+                assert!(
+                    bound.delay >= least && bound.delay < Span::from_ms(10),
+                    "{hops}, {load} %: {bound:?}"
+                );
+            }
+            least = bounds[0].as_ref().map_or(least, |bound| bound.delay);
+        }
+        assert_eq!(ring(hops, 40 * hops as u64 * 99 / 100), [None, None, None, None, None, None]);
+    }
+}

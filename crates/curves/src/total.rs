@@ -11,8 +11,8 @@
 //! - Frames of a flow are shifted against each other by the difference of longest and shortest
 //!   delay, and no frame passes a link faster than in its transmission time.
 //!
-//! Servers on a ring depend on each other. The least fixed point from below is a bound if it is
-//! finite (Thomas, Le Boudec and Mifdaoui 2019, theorem 5).
+//! Servers on a ring depend on each other. Bounds that are reached from below, and that no further
+//! round lengthens, hold (Thomas, Le Boudec and Mifdaoui 2019, theorem 5).
 
 use std::collections::BTreeMap;
 
@@ -28,6 +28,9 @@ use crate::service::Service;
 
 /// Rounds over a ring before the analysis gives up.
 const ROUNDS: usize = 2000;
+
+/// Longest wait at a server that counts as a bound, eleven days: one that grows beyond has no end.
+const LONGEST: Span = Span::from_secs(1_000_000);
 
 /// Steps of arrivals at a level behind gates, up to which they are counted one by one.
 const STEPS: usize = 4000;
@@ -146,13 +149,16 @@ impl Total {
             for visit in visits {
                 let Flow { shortest: own, longest: most, .. } = network.flows[visit.flow];
                 let start = *starts.entry((own, most)).or_insert_with(|| share.start(own, most));
-                let Some(start) = start else {
+                let Some(start) = start.filter(|start| *start <= LONGEST) else {
                     changed |= self.refuse(&[*visit]);
                     continue;
                 };
-                let delay = start.saturating_add(rate.time_for_ceil(own));
                 let (flow, hop) = (visit.flow, visit.hop);
-                changed |= delay > self.delay[flow][hop];
+                let (sending, before) = (rate.time_for_ceil(own), self.delay[flow][hop]);
+                // Rounding must not shorten it again, or a ring would have no end.
+                let delay = start.saturating_add(sending).max(before);
+                let start = delay - sending;
+                changed |= delay > before;
                 self.delay[flow][hop] = delay;
                 self.growth[flow][hop] = delay;
                 let fastest = peak.time_for_ceil(own).saturating_sub(Span::from_ps(1));
