@@ -109,3 +109,77 @@ pub(crate) fn straddles(network: &QueueNetwork, from: usize, visits: &[Visit]) -
     };
     longest(true) + longest(false)
 }
+
+#[cfg(test)]
+mod tests {
+    use laxity_units::{Bytes, Rate, Span};
+
+    use crate::{Bucket, Effort, Flow, FlowBound, FramePreemption, QueueNetwork, Server, bounds};
+
+    const LINK: Rate = Rate::from_bits_per_sec(100_000_000);
+
+    /// A link on which a byte takes 0.08 us; level 0 waits for 143 B of others, which it interrupts for 24.
+    fn preempting() -> Server {
+        let preemption = FramePreemption { from: 1, wait: Bytes::new(143), overhead: Bytes::new(24) };
+        Server {
+            rate: LINK,
+            peak: LINK,
+            latency: Span::ZERO,
+            propagation: Span::ZERO,
+            fifo: false,
+            below: Bytes::new(1538),
+            shapers: Vec::new(),
+            gates: None,
+            cyclic: Vec::new(),
+            regulated: Vec::new(),
+            preemption: Some(preemption),
+        }
+    }
+
+    /// A flow of messages of `frames` frames of 1000 B each second.
+    fn flow(path: &[usize], level: u8, frames: u64) -> Flow {
+        let (size, longest) = (Bytes::new(1000 * frames), Bytes::new(1000));
+        let source = vec![Bucket::Frames { size, burst: 1, interval: Span::from_secs(1) }];
+        let (path, jitter) = (path.to_vec(), Span::ZERO);
+        Flow { path, level, source, jitter, tolerance: jitter, entry: None, shortest: longest, longest }
+    }
+
+    /// By flow and hop, in us and rounded to them.
+    fn stays(servers: Vec<Server>, flows: Vec<Flow>) -> Vec<Vec<f64>> {
+        let network = QueueNetwork::new(servers, flows).expect("a network");
+        let us = |bound: Option<FlowBound>| {
+            let stays = bound.expect("a bound").stays;
+            stays.iter().map(|span| (span.as_ps() as f64 / 1e4).round() / 100.0).collect()
+        };
+        bounds(&network, Effort::default()).into_iter().map(us).collect()
+    }
+
+    /// An express frame takes 80 us and waits for 143 B, or for a shorter frame. Three of them keep another
+    /// frame waiting for 240 us and three interruptions of 1.92 us, and one of best effort for 123.04 us.
+    #[test]
+    fn interruptions_count_for_each_express_frame() {
+        let found = stays(vec![preempting()], vec![flow(&[0], 0, 3), flow(&[0], 1, 1)]);
+        assert_eq!(found[0], [240.0 + 11.44]);
+        let least = 80.0 + 240.0 + 3.0 * 1.92 + 123.04;
+        assert!(found[1][0] >= least && found[1][0] < least + 0.2, "{found:?}");
+        let short = Server { below: Bytes::new(100), ..preempting() };
+        assert_eq!(stays(vec![short], vec![flow(&[0], 0, 1)])[0], [88.0]);
+        // An express frame is not interrupted by another.
+        let two = FramePreemption { from: 2, ..preempting().preemption.expect("it preempts") };
+        let two = Server { preemption: Some(two), ..preempting() };
+        let found = stays(vec![two], vec![flow(&[0], 0, 1), flow(&[0], 1, 1)]);
+        assert_eq!(found[0], [160.0]);
+    }
+
+    /// The last bytes of an interrupted frame can follow the express frame at once, so both can wait for each
+    /// other at the next server. Frames of one kind come one after the other.
+    #[test]
+    fn frames_of_two_kinds_are_no_line() {
+        let next = Server { preemption: None, fifo: true, below: Bytes::ZERO, ..preempting() };
+        let behind = |levels: [u8; 2]| {
+            let flows = levels.map(|level| flow(&[0, 1], level, 1));
+            stays(vec![preempting(), next.clone()], flows.to_vec()).remove(0)[1]
+        };
+        assert_eq!((behind([0, 0]), behind([1, 1]), behind([0, 1])), (80.0, 80.0, 160.0));
+    }
+}
