@@ -132,3 +132,21 @@ fn an_express_frame_interrupts_a_long_one() {
     assert_eq!(whole[1].1, 240.0);
     assert!(whole[1].0 < preempted[1].0, "an interrupted frame has the later end");
 }
+
+/// A frame of 80 us is cut when 64 of its bytes are left, at 153.92 us. The first part ends at 155.2, the
+/// express frame at 195.2, and the other at 201.92: both arrive at the next switch within 6.72 us, though
+/// the link would take 80 for the second. It waits there for the first one, until 235.2 us, which is
+/// 121.28 us after that was sent.
+#[test]
+fn an_interrupted_frame_follows_the_other_at_once() {
+    let star = star("preemptable_from = 1");
+    let line = star.replace("[node.s]", "[node.t]\nkind = \"switch\"\norder = \"fifo\"\n[node.s]");
+    let line = line.replace(
+        "\"b\", \"r\"]",
+        "\"b\"]\n[network.trunk]\njoins = [\"s\", \"t\"]\n[network.end]\njoins = [\"t\", \"r\"]",
+    );
+    let low = sends("b", &[0.0]).replace("462 B", "962 B").replace("burst", "level = 1\nburst");
+    let found = bound_and_worst(&[HEAD, &line, &sends("a", &[113.92]), &low].concat());
+    assert_eq!((found[0].1, found[1].1), (121.28, 315.2));
+    assert!(found.iter().all(|(bound, worst)| worst <= bound), "{found:?}");
+}
