@@ -173,7 +173,7 @@ pub(super) fn best_effort(
 }
 
 /// Applications on the same CPU take it before any handler.
-fn applications(experiment: &Experiment, node: usize) -> Result<Vec<Interference>, Uncovered> {
+pub(super) fn applications(experiment: &Experiment, node: usize) -> Result<Vec<Interference>, Uncovered> {
     let host = experiment.host(node);
     let of = |channel: &ChannelSpec| match &channel.source {
         SourceSpec::None

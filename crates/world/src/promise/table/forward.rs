@@ -11,8 +11,10 @@ use laxity_units::Span;
 
 use super::super::answer::Refused;
 use super::super::division::{self, Needs};
+use super::super::environment::applications;
 use super::super::leg::Leg;
 use super::{Reservation, Tables, longest_way};
+use crate::coverage::thread_per_message;
 use crate::experiment::{ChannelSpec, Experiment};
 
 /// The forward phase of establishment: what the hops of a path can promise.
@@ -176,12 +178,16 @@ impl Tables {
 }
 
 /// The latest deadline for which `channel` has buffers at its source: beside a burst there are as
-/// many messages as become current before the first one is due (`laxity_admission::Buffers`).
+/// many messages as become current before the first one is due, and one more where a thread has each
+/// message and applications delay each other (`laxity_admission::Buffers`).
 fn buffered(experiment: &Experiment, channel: &ChannelSpec) -> Span {
     let packets = channel.spec.fragmentation(experiment.packet()).packets().max(1);
     let early = u64::from(channel.spec.burst) - 1;
     let early_in_packets = if channel.packet_overflow == PacketOverflow::Block { 0 } else { early };
-    let messages = u64::from(channel.message_slots).saturating_sub(early);
+    let source = channel.route[0];
+    let threads = thread_per_message(experiment.host(source).subsystem.processing);
+    let delayed = threads && applications(experiment, source).is_ok_and(|work| !work.is_empty());
+    let messages = u64::from(channel.message_slots).saturating_sub(early + u64::from(delayed));
     let in_packets = (channel.packet_slots / packets).saturating_sub(early_in_packets);
     channel.spec.min_interval.saturating_mul(messages.min(in_packets))
 }
