@@ -42,8 +42,10 @@ pub(super) fn source(dice: &mut Dice, theme: &Theme, contract: &Contract) -> Dra
     // Of a message of one packet, or of the first of several.
     let free = theme.costs.first_packet.min(theme.costs.single_packet).is_zero();
     let paradigm = choose(theme.paradigm).expect("a paradigm of the format");
-    // An adapter that drops what it fetches would fetch without end at one instant.
-    let at_once = free && !theme.null() && theme.costs.hands_on_at_once(paradigm);
+    // An adapter that drops what it fetches would fetch without end at one instant. Single nodes can have
+    // one with stages.
+    let stages = !theme.null() || theme.mixed || theme.row.is_some();
+    let at_once = free && stages && theme.costs.hands_on_at_once(paradigm);
     let kind = match kind(dice, contract) {
         // A source that never waits for room sends without end at one instant.
         "continuous" if !(theme.enforced || theme.careless) => "periodic",
