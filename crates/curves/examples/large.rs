@@ -10,19 +10,7 @@ fn main() {
     let (flows, switches) =
         (arguments.next().unwrap_or(10_000), arguments.next().unwrap_or(100_usize).max(2));
     let rate = Rate::from_bits_per_sec(10_000_000_000);
-    let link = Server {
-        rate,
-        peak: rate,
-        latency: Span::ZERO,
-        propagation: Span::ZERO,
-        fifo: true,
-        below: Bytes::ZERO,
-        shapers: Vec::new(),
-        gates: None,
-        cyclic: Vec::new(),
-        regulated: Vec::new(),
-        preemption: None,
-    };
+    let link = Server::first_come(rate);
     // For each switch: ten links of hosts, ten links to hosts, the links to the right and to the left.
     let server = |switch: usize, which: usize| switch * 22 + which;
     let mut state = 1_u64;
@@ -46,16 +34,7 @@ fn main() {
         let size = Bytes::new(84 + 100 * random(15) as u64);
         let interval = Span::from_us(500 << random(5));
         let source = vec![Bucket::Frames { size, burst: 1, interval }];
-        Flow {
-            path,
-            level: 0,
-            source,
-            jitter: Span::ZERO,
-            tolerance: Span::ZERO,
-            entry: None,
-            shortest: size,
-            longest: size,
-        }
+        Flow::of_frames(path, source, size)
     };
     let flows: Vec<Flow> = (0..flows).map(flow).collect();
     let network = QueueNetwork::new(vec![link; 22 * switches], flows).expect("a network");

@@ -119,20 +119,7 @@ mod tests {
 
     fn server() -> Server {
         let rate = Rate::from_bits_per_sec(100 * MBIT);
-        let (latency, propagation, below, shapers) = (Span::ZERO, Span::ZERO, Bytes::ZERO, Vec::new());
-        Server {
-            rate,
-            peak: rate,
-            latency,
-            propagation,
-            fifo: false,
-            below,
-            shapers,
-            gates: None,
-            cyclic: Vec::new(),
-            regulated: Vec::new(),
-            preemption: None,
-        }
+        Server::by_level(rate)
     }
 
     /// Class A of 30 Mbit/s and class B of 45 Mbit/s with frames of 250 B (20 us), above best effort

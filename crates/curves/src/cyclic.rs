@@ -125,32 +125,10 @@ mod tests {
         let rate = Rate::from_bits_per_sec(100_000_000);
         let span = Span::from_us(behind);
         let cyclic = vec![Cyclic { level: 0, cycle: Span::from_us(500), behind: (span, span) }];
-        let server = Server {
-            rate,
-            peak: rate,
-            latency: Span::ZERO,
-            propagation: Span::ZERO,
-            fifo: false,
-            below: Bytes::new(1500),
-            shapers: Vec::new(),
-            gates: None,
-            cyclic,
-            regulated: Vec::new(),
-            preemption: None,
-        };
+        let server = Server { below: Bytes::new(1500), cyclic, ..Server::by_level(rate) };
         let size = Bytes::new(500);
         let source = vec![Bucket::Frames { size, burst, interval: Span::from_us(500) }];
-        let path = vec![0, 1, 2];
-        let flow = Flow {
-            path,
-            level: 0,
-            source,
-            jitter: Span::ZERO,
-            tolerance: Span::ZERO,
-            entry: None,
-            shortest: size,
-            longest: size,
-        };
+        let flow = Flow::of_frames(vec![0, 1, 2], source, size);
         let network = QueueNetwork::new(vec![server; 3], vec![flow]).expect("a network");
         let bound = bounds(&network, Effort::default()).remove(0)?;
         Some(bound.passed.iter().map(|span| span.as_ps() / 1_000_000).collect())

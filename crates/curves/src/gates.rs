@@ -260,22 +260,7 @@ mod tests {
         let span = |&(begin, length): &(u64, u64)| (Span::from_us(begin), Span::from_us(length));
         let open = windows.iter().map(|(level, list)| (*level, list.iter().map(span).collect())).collect();
         let gates = Gates { cycle: Span::from_us(1000), open };
-        let (latency, propagation, below) = (Span::ZERO, Span::ZERO, Bytes::ZERO);
-        let gated = Some(gates.clone());
-        let server = Server {
-            rate,
-            peak: rate,
-            latency,
-            propagation,
-            fifo: false,
-            below,
-            shapers: Vec::new(),
-            gates: gated,
-            cyclic: Vec::new(),
-            regulated: Vec::new(),
-            preemption: None,
-        };
-        (server, gates)
+        (Server { gates: Some(gates.clone()), ..Server::by_level(rate) }, gates)
     }
 
     fn timed((server, gates): &(Server, Gates), longest: u64, lower: &[(u8, Bytes)]) -> Timed {

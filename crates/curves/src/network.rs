@@ -56,6 +56,28 @@ pub struct FramePreemption {
 }
 
 impl Server {
+    /// A link of always the same `rate` before which frames wait by level, with nothing else.
+    pub const fn by_level(rate: Rate) -> Self {
+        Self {
+            rate,
+            peak: rate,
+            latency: Span::ZERO,
+            propagation: Span::ZERO,
+            fifo: false,
+            below: Bytes::ZERO,
+            shapers: Vec::new(),
+            gates: None,
+            cyclic: Vec::new(),
+            regulated: Vec::new(),
+            preemption: None,
+        }
+    }
+
+    /// The same in order of arrival.
+    pub fn first_come(rate: Rate) -> Self {
+        Self { fifo: true, ..Self::by_level(rate) }
+    }
+
     /// The idle slope of `level`, if the level has a shaper.
     pub(crate) fn idle_slope(&self, level: u8) -> Option<Rate> {
         self.shapers.iter().find(|shaper| shaper.0 == level).map(|shaper| shaper.1)
@@ -89,6 +111,23 @@ pub struct Flow {
     pub shortest: Bytes,
     /// Longest frame, with all that surrounds it on a link.
     pub longest: Bytes,
+}
+
+impl Flow {
+    /// A flow of the most urgent level with frames of one `size`, which arrive at the first server as
+    /// `source` sends them.
+    pub fn of_frames(path: Vec<usize>, source: Vec<Bucket>, size: Bytes) -> Self {
+        Self {
+            path,
+            level: 0,
+            source,
+            jitter: Span::ZERO,
+            tolerance: Span::ZERO,
+            entry: None,
+            shortest: size,
+            longest: size,
+        }
+    }
 }
 
 /// Why a description is no network.

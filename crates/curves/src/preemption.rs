@@ -54,15 +54,9 @@ pub(crate) fn shares(
             }
         };
         let left = || Service::left(spec.rate, spec.latency, &above, blocking);
-        shares.push(Share {
-            visits: start..end,
-            arrival: total.arrivals(network, own),
-            service: known.then(left).flatten(),
-            longest: longest(network, own),
-            sent: None,
-            steps: None,
-            interrupted,
-        });
+        let service = known.then(left).flatten();
+        let share = Share::of(start..end, total.arrivals(network, own), service, longest(network, own));
+        shares.push(Share { interrupted, ..share });
         start = end;
     }
     shares
@@ -77,7 +71,7 @@ fn interruptions(total: &Total, network: &QueueNetwork, visits: &[Visit], overhe
             let all = u128::from(amount) * u128::from(overhead.get());
             u64::try_from(all.div_ceil(u128::from(flow.shortest.get().max(1)))).unwrap_or(u64::MAX)
         };
-        let more = |bucket: &Bucket| match *bucket {
+        let more = |bucket: Bucket| match bucket {
             Bucket::Fluid { burst, rate } => Bucket::Fluid {
                 burst: Bytes::new(share(burst.get())),
                 rate: Rate::from_bits_per_sec(share(rate.bits_per_sec())),
@@ -87,8 +81,7 @@ fn interruptions(total: &Total, network: &QueueNetwork, visits: &[Visit], overhe
                 Bucket::Frames { size: Bytes::new(frames.saturating_mul(overhead.get())), burst, interval }
             }
         };
-        let buckets: Vec<Bucket> = network.limits(visit.flow, visit.hop).iter().map(more).collect();
-        Arrival::of(&buckets, total.jitter[visit.flow][visit.hop])
+        total.changed(network, visit, more)
     };
     Arrival::sum(&visits.iter().map(of).collect::<Vec<_>>())
 }
@@ -121,27 +114,14 @@ mod tests {
     /// A link on which a byte takes 0.08 us; level 0 waits for 143 B of others, which it interrupts for 24.
     fn preempting() -> Server {
         let preemption = FramePreemption { from: 1, wait: Bytes::new(143), overhead: Bytes::new(24) };
-        Server {
-            rate: LINK,
-            peak: LINK,
-            latency: Span::ZERO,
-            propagation: Span::ZERO,
-            fifo: false,
-            below: Bytes::new(1538),
-            shapers: Vec::new(),
-            gates: None,
-            cyclic: Vec::new(),
-            regulated: Vec::new(),
-            preemption: Some(preemption),
-        }
+        Server { below: Bytes::new(1538), preemption: Some(preemption), ..Server::by_level(LINK) }
     }
 
     /// A flow of messages of `frames` frames of 1000 B each second.
     fn flow(path: &[usize], level: u8, frames: u64) -> Flow {
         let (size, longest) = (Bytes::new(1000 * frames), Bytes::new(1000));
         let source = vec![Bucket::Frames { size, burst: 1, interval: Span::from_secs(1) }];
-        let (path, jitter) = (path.to_vec(), Span::ZERO);
-        Flow { path, level, source, jitter, tolerance: jitter, entry: None, shortest: longest, longest }
+        Flow { level, ..Flow::of_frames(path.to_vec(), source, longest) }
     }
 
     /// By flow and hop, in us and rounded to them.

@@ -139,19 +139,7 @@ mod tests {
     /// A link on which a byte takes 0.08 us, with regulators at level 0.
     fn regulated() -> Server {
         let rate = Rate::from_bits_per_sec(100_000_000);
-        Server {
-            rate,
-            peak: rate,
-            latency: Span::ZERO,
-            propagation: Span::ZERO,
-            fifo: false,
-            below: Bytes::ZERO,
-            shapers: Vec::new(),
-            gates: None,
-            cyclic: Vec::new(),
-            regulated: vec![0],
-            preemption: None,
-        }
+        Server { regulated: vec![0], ..Server::by_level(rate) }
     }
 
     fn plain() -> Server {
@@ -162,8 +150,7 @@ mod tests {
     fn flow(path: &[usize], size: u64, interval: u64) -> Flow {
         let size = Bytes::new(size);
         let source = vec![Bucket::Frames { size, burst: 1, interval: Span::from_us(interval) }];
-        let (path, jitter, tolerance) = (path.to_vec(), Span::ZERO, Span::ZERO);
-        Flow { path, level: 0, source, jitter, tolerance, entry: None, shortest: size, longest: size }
+        Flow::of_frames(path.to_vec(), source, size)
     }
 
     fn of(servers: Vec<Server>, flows: Vec<Flow>) -> Vec<Result<FlowBound, Unbounded>> {

@@ -4,35 +4,13 @@ use laxity_units::{Bytes, Rate, Span};
 
 use crate::{AnalysisMethod, Bucket, Effort, Flow, FlowBound, Invalid, QueueNetwork, Server, bounds};
 
-const LINK: Server = Server {
-    rate: Rate::from_bits_per_sec(100_000_000),
-    peak: Rate::from_bits_per_sec(100_000_000),
-    latency: Span::ZERO,
-    propagation: Span::ZERO,
-    fifo: false,
-    below: Bytes::ZERO,
-    shapers: Vec::new(),
-    gates: None,
-    cyclic: Vec::new(),
-    regulated: Vec::new(),
-    preemption: None,
-};
+const LINK: Server = Server::by_level(Rate::from_bits_per_sec(100_000_000));
 
 /// A flow of frames of `size` bytes, which take 0.08 us each byte, one each `interval` us.
 fn flow(path: &[usize], level: u8, size: u64, interval: u64) -> Flow {
     let size = Bytes::new(size);
     let source = vec![Bucket::Frames { size, burst: 1, interval: Span::from_us(interval) }];
-    let path = path.to_vec();
-    Flow {
-        path,
-        level,
-        source,
-        jitter: Span::ZERO,
-        tolerance: Span::ZERO,
-        entry: None,
-        shortest: size,
-        longest: size,
-    }
+    Flow { level, ..Flow::of_frames(path.to_vec(), source, size) }
 }
 
 fn of(servers: Vec<Server>, flows: Vec<Flow>) -> Vec<Option<FlowBound>> {

@@ -79,6 +79,16 @@ pub(crate) struct Share {
 }
 
 impl Share {
+    /// A level without a shaper, gates and preemption.
+    pub(crate) fn of(
+        visits: std::ops::Range<usize>,
+        arrival: Arrival,
+        service: Option<Service>,
+        longest: Bytes,
+    ) -> Self {
+        Self { visits, arrival, service, longest, sent: None, steps: None, interrupted: None }
+    }
+
     /// Longest time until a frame of `own` begins to be sent; one of up to `most` begins as much sooner
     /// as it is longer. Where frames are interrupted it is the longest time until the end of the frame,
     /// less the time of the frame itself.
@@ -106,30 +116,30 @@ impl Total {
         let mut total = Self { jitter, delay, valid, disordered, growth, waits, base, sends, sent };
         for (index, (jitter, flow)) in total.jitter.iter_mut().zip(&network.flows).enumerate() {
             jitter[0] = flow.jitter;
-            for (_, jitter) in jitter.iter_mut().enumerate().filter(|(hop, _)| network.regulates(index, *hop))
-            {
-                *jitter = flow.tolerance;
+            for hop in (0..flow.path.len()).filter(|&hop| network.regulates(index, hop)) {
+                jitter[hop] = flow.tolerance;
             }
         }
         let (order, ring) = network.order();
         for server in order {
             total.visit(network, server);
         }
-        let mut ends = ring.is_empty();
-        for _ in 0..ROUNDS {
-            if ends {
-                break;
+        if !(0..ROUNDS).any(|_| !total.round(network, &ring)) {
+            for server in ring {
+                total.refuse(&network.visits[server]);
             }
-            ends = true;
-            for &server in &ring {
-                ends &= !total.visit(network, server);
-            }
-        }
-        for server in ring.into_iter().filter(|_| !ends) {
-            total.refuse(&network.visits[server]);
         }
         total.release(network);
         total
+    }
+
+    /// Bounds at all `servers`, one after the other; whether one grew.
+    fn round(&mut self, network: &QueueNetwork, servers: &[usize]) -> bool {
+        let mut grew = false;
+        for &server in servers {
+            grew |= self.visit(network, server);
+        }
+        grew
     }
 
     /// Bounds at `server` from the arrivals there; whether one grew.
@@ -231,21 +241,12 @@ impl Total {
             if let Some(cyclic) = spec.cycle(first.level) {
                 // Frames of the cycle before can wait for their own.
                 let stays = cyclic.cycle.saturating_add(cyclic.cycle);
-                let (service, sent, steps) = (None, None, None);
                 let arrival = self.arrivals(network, own);
                 let late = arrival.clone().late(u128::from(stays.as_ps()));
                 cycled = Arrival::sum([&cycled, &late]);
                 above.open = cycled.clone();
                 known &= self.sends[server].contains_key(&cyclic.level);
-                shares.push(Share {
-                    visits: start..end,
-                    arrival,
-                    service,
-                    longest,
-                    sent,
-                    steps,
-                    interrupted: None,
-                });
+                shares.push(Share::of(start..end, arrival, None, longest));
                 continue;
             }
             let slope = spec.idle_slope(first.level).map(|slope| u128::from(slope.bits_per_sec()));
@@ -257,15 +258,7 @@ impl Total {
                 }
             };
             let arrival = self.arrivals(network, own);
-            shares.push(Share {
-                visits: start..end,
-                arrival,
-                service,
-                longest,
-                sent,
-                steps: None,
-                interrupted: None,
-            });
+            shares.push(Share { sent, ..Share::of(start..end, arrival, service, longest) });
             match slope {
                 Some(slope) => above.add(spec, slope, longest),
                 None => {
@@ -311,7 +304,7 @@ impl Total {
             });
             let visits = start..start + own.len();
             start = visits.end;
-            shares.push(Share { visits, arrival, service, longest, sent: None, steps, interrupted: None });
+            shares.push(Share { steps, ..Share::of(visits, arrival, service, longest) });
         }
         shares
     }
@@ -320,16 +313,14 @@ impl Total {
     fn padded(&self, network: &QueueNetwork, visits: &[Visit], longest: Bytes) -> Arrival {
         let flow = |visit: &Visit| {
             let flow = &network.flows[visit.flow];
-            let padded = |bucket: &Bucket| match *bucket {
-                Bucket::Fluid { .. } => *bucket,
+            let padded = |bucket: Bucket| match bucket {
+                Bucket::Fluid { .. } => bucket,
                 Bucket::Frames { size, burst, interval } => {
                     let size = Bytes::new(longest.get().saturating_mul(size.div_ceil(flow.longest)));
                     Bucket::Frames { size, burst, interval }
                 }
             };
-            let source = network.limits(visit.flow, visit.hop).iter();
-            let source: Vec<Bucket> = source.map(padded).collect();
-            Arrival::of(&source, self.jitter[visit.flow][visit.hop])
+            self.changed(network, visit, padded)
         };
         let flows: Vec<Arrival> = visits.iter().map(flow).collect();
         Arrival::sum(&flows)
@@ -379,6 +370,17 @@ impl Total {
     /// The arrival curve of a flow at a hop.
     pub(crate) fn arrival(&self, network: &QueueNetwork, visit: &Visit) -> Arrival {
         Arrival::of(network.limits(visit.flow, visit.hop), self.jitter[visit.flow][visit.hop])
+    }
+
+    /// The arrival curve of a flow at a hop if `change` were its limits.
+    pub(crate) fn changed(
+        &self,
+        network: &QueueNetwork,
+        visit: &Visit,
+        change: impl Fn(Bucket) -> Bucket,
+    ) -> Arrival {
+        let limits = network.limits(visit.flow, visit.hop).iter().map(|bucket| change(*bucket));
+        Arrival::of(&limits.collect::<Vec<_>>(), self.jitter[visit.flow][visit.hop])
     }
 
     /// The traffic of all `visits`, with those from one link limited by it.

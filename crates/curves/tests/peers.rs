@@ -31,22 +31,7 @@ fn peers() -> Vec<Peer> {
             };
             let path = route.windows(2).map(|pair| {
                 *links.entry((pair[0], pair[1])).or_insert_with(|| {
-                    let (latency, propagation, below) = (Span::ZERO, Span::ZERO, Bytes::ZERO);
-                    let (shapers, gates, peak) = (Vec::new(), None, LINK);
-                    let server = Server {
-                        rate: LINK,
-                        peak,
-                        latency,
-                        propagation,
-                        fifo: true,
-                        below,
-                        shapers,
-                        gates,
-                        cyclic: Vec::new(),
-                        regulated: Vec::new(),
-                        preemption: None,
-                    };
-                    servers.push(server);
+                    servers.push(Server::first_come(LINK));
                     servers.len() - 1
                 })
             });
@@ -54,17 +39,7 @@ fn peers() -> Vec<Peer> {
             let size = Bytes::new(size.parse().expect("a size"));
             let interval = Span::from_us(interval.parse().expect("an interval"));
             let source = vec![Bucket::Frames { size, burst: 1, interval }];
-            let jitter = Span::ZERO;
-            flows.push(Flow {
-                path,
-                level: 0,
-                source,
-                jitter,
-                tolerance: jitter,
-                entry: None,
-                shortest: size,
-                longest: size,
-            });
+            flows.push(Flow::of_frames(path, source, size));
             names.push((flow.to_owned(), least.parse().expect("a bound")));
         }
         let network = QueueNetwork::new(servers, flows).expect("a network");

@@ -13,8 +13,10 @@ use crate::experiment::{ChannelSpec, Experiment};
 /// Bytes on the link of the shortest and the longest frame of `channel`.
 pub(super) fn frames(experiment: &Experiment, channel: &ChannelSpec, framing: LinkCosts) -> (Bytes, Bytes) {
     let packet = experiment.packet();
-    let on_link = |size: Bytes| size.max(framing.shortest) + framing.around;
-    (on_link(channel.spec.smallest_packet(packet)), on_link(channel.spec.max_message.min(packet)))
+    (
+        framing.on_link(channel.spec.smallest_packet(packet)),
+        framing.on_link(channel.spec.max_message.min(packet)),
+    )
 }
 
 /// The server of a link of `station`, for real-time frames of at least `smallest` bytes.
@@ -48,21 +50,7 @@ fn first_come(link: LinkCosts, smallest: Bytes) -> Server {
     let rounding = link.per_byte.rounding().as_ps();
     let slow = rate(smallest, link.per_byte.time(smallest).as_ps() + rounding, false);
     let fast = rate(MANY, link.per_byte.time(MANY).as_ps().saturating_sub(rounding), true);
-    let (latency, propagation, below) = (Span::ZERO, Span::ZERO, Bytes::ZERO);
-    let shapers = Vec::new();
-    Server {
-        rate: slow,
-        peak: fast,
-        latency,
-        propagation,
-        fifo: true,
-        below,
-        shapers,
-        gates: None,
-        cyclic: Vec::new(),
-        regulated: Vec::new(),
-        preemption: None,
-    }
+    Server { peak: fast, ..Server::first_come(slow) }
 }
 
 /// The longest frame of best effort at a port by strict priority, with its framing.
@@ -71,7 +59,7 @@ fn below(experiment: &Experiment, station: usize, framing: LinkCosts) -> Bytes {
     let frame = |channel: &ChannelSpec| {
         let kept = experiment.host(channel.route[0]).subsystem.enforcement;
         let longest = if kept { channel.spec.max_message } else { experiment.packet() };
-        longest.min(experiment.packet()).max(framing.shortest) + framing.around
+        framing.on_link(longest.min(experiment.packet()))
     };
     experiment.channels.iter().filter(passes).map(frame).max().unwrap_or_default()
 }
@@ -99,8 +87,7 @@ fn gates(port: &PortConfig) -> Option<Gates> {
 
 /// The levels of a port with regulators.
 fn regulated(port: &PortConfig) -> Vec<u8> {
-    let classes = port.selection.iter().flat_map(|selection| &selection.ats);
-    classes.map(|class| class.level).collect()
+    port.selection.iter().flat_map(|selection| selection.ats.iter().copied()).collect()
 }
 
 /// The preemption of a port. Each part of a frame is rounded up to a picosecond, which a byte covers.
