@@ -295,8 +295,7 @@ impl Environment {
 fn endless(link: &Link, size: Bytes) -> bool {
     match link {
         Link::Alone(link) => {
-            let bytes = u128::from(link.per_byte.ceil().as_ps())
-                * u128::from((size.max(link.shortest) + link.around).get());
+            let bytes = u128::from(link.per_byte.ceil().as_ps()) * u128::from(link.on_link(size).get());
             u128::from(link.startup.as_ps()) + bytes > u128::from(u64::MAX)
         }
         Link::Behind(_) | Link::Open(_) => link.transmit(size) == Span::MAX,

@@ -198,10 +198,16 @@ impl LinkCosts {
         Self { startup, per_byte, shortest: Bytes::ZERO, around: Bytes::ZERO, gap: Span::ZERO }
     }
 
+    /// Bytes on the link of a packet of `size`, with its padding and all that surrounds it.
+    #[inline]
+    pub fn on_link(&self, size: Bytes) -> Bytes {
+        size.max(self.shortest) + self.around
+    }
+
     /// `L_x(size)`, rounded up once to the picosecond; the interframe gap is included.
     #[inline]
     pub fn transmit(&self, size: Bytes) -> Span {
-        self.startup + self.per_byte.time(size.max(self.shortest) + self.around)
+        self.startup + self.per_byte.time(self.on_link(size))
     }
 
     /// The part of [`transmit`](Self::transmit) that does not depend on the size, rounded up, for

@@ -61,14 +61,12 @@ impl Port<'_> {
         section.line("tc qdisc del dev \"$dev\" root 2> /dev/null || true");
         let none = |what: &str| format!("{what}: Linux has no such queue, and the nearest is used");
         match self.order {
-            Order::StrictPriority => match self.selection {
-                Some(selection) if *selection != Selection::NONE => {
+            Order::StrictPriority => match (self.selection, self.preemptable_from) {
+                (Some(selection), _) if *selection != Selection::NONE => {
                     shaped::write(self, selection, section, missing);
                 }
-                _ => match self.preemptable_from {
-                    Some(from) => shaped::by_preemption(self, from, section, missing),
-                    None => self.by_class(section),
-                },
+                (_, Some(from)) => shaped::by_preemption(self, from, section, missing),
+                (_, None) => self.by_class(section),
             },
             Order::FixedPriority => self.by_class(section),
             Order::MultiClassEdf | Order::Edf | Order::HopLaxity => {
@@ -192,7 +190,7 @@ impl Port<'_> {
     /// The largest frame of channel `i` with all that surrounds it on the link.
     pub(super) fn frame(&self, i: usize) -> u64 {
         let packet = self.largest_packet(self.channel(i));
-        (packet.max(self.link.shortest) + self.link.around).get()
+        self.link.on_link(packet).get()
     }
 
     /// The largest frame of `channels`; 0 if there are none.

@@ -11,6 +11,8 @@ use super::section::{Section, nanoseconds};
 pub(super) fn write(port: &Port<'_>, selection: &Selection, section: &mut Section, missing: &mut Missing) {
     let Selection { shapers, gates, cyclic, ats } = selection;
     match gates {
+        Some(gates) => by_gates(port, gates, section, missing),
+        None if !cyclic.is_empty() => by_cycles(port, selection, section, missing),
         None if !ats.is_empty() => {
             missing.at(
                 port.place,
@@ -18,8 +20,6 @@ pub(super) fn write(port: &Port<'_>, selection: &Selection, section: &mut Sectio
             );
             port.by_class(section);
         }
-        Some(gates) => by_gates(port, gates, section, missing),
-        None if !cyclic.is_empty() => by_cycles(port, selection, section, missing),
         None => {
             debug_assert!(!shapers.is_empty(), "a selection has a part");
             by_credit(port, selection, section, missing);
@@ -128,7 +128,7 @@ fn by_credit(port: &Port<'_>, selection: &Selection, section: &mut Section, miss
 
 /// The largest frame that any channel can have here.
 fn largest_frame(port: &Port<'_>) -> u64 {
-    (port.experiment.packet().max(port.link.shortest) + port.link.around).get()
+    port.link.on_link(port.experiment.packet()).get()
 }
 
 /// Time-aware gates (IEEE 802.1Qbv): `taprio`. Its classes count from the least urgent.

@@ -75,7 +75,7 @@ impl Preemption {
 
     /// A whole frame of `level` and `size` begins `now`.
     pub(super) fn begin(&mut self, now: Time, level: u8, size: Bytes, link: &LinkCosts) {
-        let left = (size.max(link.shortest) + link.around).get().saturating_sub(PREAMBLE + GAP);
+        let left = link.on_link(size).get().saturating_sub(PREAMBLE + GAP);
         let fragment = Fragment { begun: now + link.startup, left, cut: None };
         self.sending = (!self.is_express(level)).then_some(fragment);
     }

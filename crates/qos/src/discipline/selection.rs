@@ -44,15 +44,8 @@ pub struct Selection {
     pub gates: Option<GateList>,
     /// Classes with cyclic queueing, each level once.
     pub cyclic: Vec<CyclicClass>,
-    /// Classes with asynchronous traffic shaping, each level once.
-    pub ats: Vec<RegulatedClass>,
-}
-
-/// A class with asynchronous traffic shaping.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RegulatedClass {
-    /// Priority level of the class.
-    pub level: u8,
+    /// Levels of the classes with asynchronous traffic shaping, each once.
+    pub ats: Vec<u8>,
 }
 
 /// A class with cyclic queueing and forwarding.
@@ -71,7 +64,7 @@ impl Selection {
 
     /// Whether frames of `level` pass a regulator.
     pub fn regulates(&self, level: u8) -> bool {
-        self.ats.iter().any(|class| class.level == level)
+        self.ats.contains(&level)
     }
 }
 
@@ -100,7 +93,7 @@ pub(super) struct Selecting {
     credits: Vec<Credit>,
     gates: Option<GateList>,
     cyclic: Vec<CyclicClass>,
-    ats: Vec<RegulatedClass>,
+    ats: Vec<u8>,
     regulators: Regulators,
     /// The class of the last frame, and the end of that frame.
     sending: (u8, Time),
@@ -129,9 +122,8 @@ impl Selecting {
 
     /// When a frame that arrives `now` joins the queue of its class.
     pub(super) fn joins(&mut self, now: Time, request: &ItemRequest) -> Time {
-        let LinkCosts { shortest, around, .. } = self.speed;
-        match self.ats.iter().any(|class| class.level == request.tag.level) {
-            true => self.regulators.release(now, request.flow, request.size.max(shortest) + around),
+        match self.ats.contains(&request.tag.level) {
+            true => self.regulators.release(now, request.flow, self.speed.on_link(request.size)),
             false => now,
         }
     }
@@ -159,10 +151,9 @@ impl Selecting {
 
     /// `head` begins `now`.
     pub(super) fn begin(&mut self, now: Time, head: Head) {
-        let LinkCosts { shortest, around, .. } = self.speed;
         self.sending = (head.level, now + self.speed.transmit(head.size));
         if let Some(credit) = self.credits.iter_mut().find(|credit| credit.level() == head.level) {
-            credit.spend(head.size.max(shortest) + around);
+            credit.spend(self.speed.on_link(head.size));
         }
     }
 
@@ -284,8 +275,7 @@ mod tests {
     }
 
     fn regulated(levels: &[u8]) -> Selection {
-        let ats = levels.iter().map(|&level| RegulatedClass { level }).collect();
-        Selection { ats, ..Selection::NONE }
+        Selection { ats: levels.to_vec(), ..Selection::NONE }
     }
 
     fn committed(regulator: u32, burst: u32, us: u64) -> Committed {

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use laxity_qos::channel::Order;
-use laxity_qos::discipline::{CyclicClass, GateList, LEVELS, RegulatedClass, Selection, Shaper, Window};
+use laxity_qos::discipline::{CyclicClass, GateList, LEVELS, Selection, Shaper, Window};
 use laxity_world::experiment::Forwarding;
+use serde::de::DeserializeOwned;
 
 use super::*;
 use crate::leaf::{Bounded, Delay, Whole};
@@ -76,52 +77,52 @@ pub(super) fn classes(
 }
 
 fn shapers(cx: &mut Context<'_>, list: Option<List<Part<RawShaper>>>) -> Result<Vec<Shaper>, Reported> {
-    let mut found: Vec<Shaper> = Vec::new();
-    for part in cx.items(list)? {
-        let part = cx.part(part)?;
-        let (owner, RawShaper { level, idle_slope }) = (part.span(), part.into_inner());
-        let level = cx.required(level, "level", &owner, "this shaper");
-        let slope = cx.required(idle_slope, "idle_slope", &owner, "this shaper");
+    let twice = ("has a shaper already", "give each level one shaper at most");
+    by_level(cx, list, twice, |cx, owner, RawShaper { level, idle_slope }| {
+        let level = cx.required(level, "level", owner, "this shaper");
+        let slope = cx.required(idle_slope, "idle_slope", owner, "this shaper");
         let (level, slope) = (level?, slope?);
-        let shaper = Shaper { level: level.get_ref().small() as u8, idle_slope: slope.into_inner().get() };
-        if found.iter().any(|other| other.level == shaper.level) {
-            let reason = format!("level {} has a shaper already", shaper.level);
-            return Err(cx.fault(&level.span(), reason, "give each level one shaper at most"));
-        }
-        found.push(shaper);
-    }
-    Ok(found)
+        let small = level.get_ref().small() as u8;
+        Ok((level.span(), small, Shaper { level: small, idle_slope: slope.into_inner().get() }))
+    })
 }
 
 fn cyclic(cx: &mut Context<'_>, list: Option<List<Part<RawCyclic>>>) -> Result<Vec<CyclicClass>, Reported> {
-    let mut found: Vec<CyclicClass> = Vec::new();
-    for part in cx.items(list)? {
-        let part = cx.part(part)?;
-        let (owner, RawCyclic { level, cycle }) = (part.span(), part.into_inner());
-        let level = cx.required(level, "level", &owner, "this class");
-        let cycle = cx.required(cycle, "cycle", &owner, "this class");
+    let twice = ("is cyclic already", "give each level one cycle at most");
+    by_level(cx, list, twice, |cx, owner, RawCyclic { level, cycle }| {
+        let level = cx.required(level, "level", owner, "this class");
+        let cycle = cx.required(cycle, "cycle", owner, "this class");
         let (level, cycle) = (level?, cycle?);
-        let class = CyclicClass { level: level.get_ref().small() as u8, cycle: cycle.into_inner().get() };
-        if found.iter().any(|other| other.level == class.level) {
-            let reason = format!("level {} is cyclic already", class.level);
-            return Err(cx.fault(&level.span(), reason, "give each level one cycle at most"));
-        }
-        found.push(class);
-    }
-    Ok(found)
+        let small = level.get_ref().small() as u8;
+        Ok((level.span(), small, CyclicClass { level: small, cycle: cycle.into_inner().get() }))
+    })
 }
 
-fn ats(cx: &mut Context<'_>, list: Option<List<Part<RawAts>>>) -> Result<Vec<RegulatedClass>, Reported> {
-    let mut found: Vec<RegulatedClass> = Vec::new();
+fn ats(cx: &mut Context<'_>, list: Option<List<Part<RawAts>>>) -> Result<Vec<u8>, Reported> {
+    by_level(cx, list, ("has regulators already", "give each level once"), |cx, owner, RawAts { level }| {
+        let level = cx.required(level, "level", owner, "this class")?;
+        let small = level.get_ref().small() as u8;
+        Ok((level.span(), small, small))
+    })
+}
+
+/// The classes of a list, of which `read` has the level and its place too. A level that is there twice
+/// is an error: what it is already, and the help.
+fn by_level<R: DeserializeOwned, T>(
+    cx: &mut Context<'_>,
+    list: Option<List<Part<R>>>,
+    (already, help): (&str, &str),
+    read: impl Fn(&mut Context<'_>, &Range<usize>, R) -> Result<(Range<usize>, u8, T), Reported>,
+) -> Result<Vec<T>, Reported> {
+    let (mut levels, mut found) = (Vec::new(), Vec::new());
     for part in cx.items(list)? {
         let part = cx.part(part)?;
-        let (owner, RawAts { level }) = (part.span(), part.into_inner());
-        let level = cx.required(level, "level", &owner, "this class")?;
-        let class = RegulatedClass { level: level.get_ref().small() as u8 };
-        if found.contains(&class) {
-            let reason = format!("level {} has regulators already", class.level);
-            return Err(cx.fault(&level.span(), reason, "give each level once"));
+        let owner = part.span();
+        let (span, level, class) = read(cx, &owner, part.into_inner())?;
+        if levels.contains(&level) {
+            return Err(cx.fault(&span, format!("level {level} {already}"), help));
         }
+        levels.push(level);
         found.push(class);
     }
     Ok(found)

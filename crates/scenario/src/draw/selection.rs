@@ -14,7 +14,7 @@ const LEVELS: [u64; 5] = [0, 1, 2, 5, 30];
 
 type Parts<R> = Drawn<Option<List<Part<R>>>>;
 
-/// The keys of a switch about its classes: one of the four kinds, or none.
+/// The keys of a switch about its classes: one of the five kinds, or none.
 pub(super) struct Said {
     pub(super) shapers: Parts<RawShaper>,
     pub(super) gates: Parts<RawWindow>,

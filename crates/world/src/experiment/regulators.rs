@@ -101,8 +101,7 @@ impl Experiment {
     pub(crate) fn message_on_link(&self, station: usize, channel: &ChannelSpec) -> Bytes {
         let link = self.link(station, LinkId::FIRST).unwrap_or_default();
         let fragments = channel.spec.fragmentation(self.packet());
-        let on_link = |size: Bytes| size.max(link.shortest) + link.around;
-        let full = on_link(self.packet()).get().saturating_mul(fragments.packets().saturating_sub(1));
-        Bytes::new(full.saturating_add(on_link(fragments.last()).get()))
+        let full = link.on_link(self.packet()).get().saturating_mul(fragments.packets().saturating_sub(1));
+        Bytes::new(full.saturating_add(link.on_link(fragments.last()).get()))
     }
 }

@@ -73,9 +73,7 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
-    use super::super::super::{
-        EarlyPolicy, ItemRequest, Order, RegulatedClass, Selection, ServerParameters, Tag,
-    };
+    use super::super::super::{EarlyPolicy, ItemRequest, Order, Selection, ServerParameters, Tag};
     use super::*;
     use crate::costs::LinkCosts;
     use crate::packet::Carried;
@@ -124,7 +122,7 @@ mod tests {
             flows in vec(flow(), FLOWS as usize),
             frames in frames(),
         ) {
-            let selection = Selection { ats: vec![RegulatedClass { level: 0 }], ..Selection::NONE };
+            let selection = Selection { ats: vec![0], ..Selection::NONE };
             let speed = LinkCosts::new(Span::ZERO, Span::from_ns(3));
             let server = ServerParameters {
                 speed,

@@ -17,8 +17,6 @@ struct Wire {
     network: usize,
     /// How long packets are on it, where that is said.
     costs: Option<LinkCosts>,
-    /// Whether frames are those of Ethernet.
-    framed: bool,
     /// The largest packet, where there is one.
     mtu: Option<Bytes>,
 }
@@ -131,8 +129,7 @@ impl Builder {
             cx.optional(propagation.clone())?.map_or(Span::ZERO, |span| span.into_inner().get());
         let medium =
             network::medium(cx, kind, RawNetwork { rate: None, ..raw }, owner, stations, 1.0, propagation)?;
-        let framed = framing != Framing::None;
-        let wire = Wire { network, costs, framed, mtu };
+        let wire = Wire { network, costs, mtu };
         let hub = members[0];
         for &other in &members[1..] {
             for (from, to) in [(hub, other), (other, hub)] {
@@ -143,7 +140,7 @@ impl Builder {
             name: Some(name.get_ref().clone()),
             members: Vec::new(),
             medium: medium.0,
-            framed,
+            framed: framing != Framing::None,
             tagged: framing == Framing::EthernetVlan,
             propagation,
             impairments: medium.1,
@@ -159,7 +156,7 @@ impl Builder {
         (End { place: from, link }, End { place: to, .. }): (End, End),
         wire: Wire,
     ) -> Result<(), Reported> {
-        let Wire { network, costs, framed, mtu } = wire;
+        let Wire { network, costs, mtu } = wire;
         if self.graph.next[from].iter().any(|(next, _)| *next == to) {
             let (from, to) = (&self.graph.names[from], &self.graph.names[to]);
             let reason = format!("`{from}` and `{to}` are joined twice");
@@ -176,7 +173,7 @@ impl Builder {
                 };
                 let Ports { order, frame, early, memory, ref classes } = self.ports[switch];
                 let Classes { selection, preemptable_from } = classes.clone();
-                if preemptable_from.is_some() && !framed {
+                if preemptable_from.is_some() && link.around.is_zero() {
                     let reason =
                         format!("switch `{}` interrupts frames, which Ethernet can", self.graph.names[from]);
                     return Err(cx.fault(&name.span(), reason, "add `framing = \"ethernet\"`"));
