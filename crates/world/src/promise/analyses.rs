@@ -124,19 +124,13 @@ pub(super) fn readings(
         _ => &[CountingOthers::Expected],
     };
     let mut all = Vec::with_capacity(countings.len() * others.len() * choices.len() * ways.len() * links);
-    for (counting, &others) in
-        countings.iter().flat_map(|&counting| others.iter().map(move |by| (counting, by)))
-    {
-        for &arrivals in &choices {
-            for link in (0..links as u8).map(LinkId) {
-                all.extend(ways.iter().map(|&moderated| Reading {
-                    arrivals,
-                    moderated,
-                    counting,
-                    others,
-                    model,
-                    link,
-                }));
+    for counting in countings {
+        for &others in others {
+            for &arrivals in &choices {
+                for link in (0..links as u8).map(LinkId) {
+                    let of = |&moderated| Reading { arrivals, moderated, counting, others, model, link };
+                    all.extend(ways.iter().map(of));
+                }
             }
         }
     }
