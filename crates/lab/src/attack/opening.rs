@@ -64,13 +64,11 @@ fn anchored(ground: &Ground, target: usize, player: &Player, anchor: Anchor, ran
     match anchor {
         Anchor::Release => release,
         Anchor::Deadline => {
-            let mut at = release.saturating_add(ground.players[target].local).saturating_sub(player.local);
+            let at = release.saturating_add(ground.players[target].local).saturating_sub(player.local);
             // Later messages of the same channel follow at its interval; the one that is due then
             // is some message.
-            while at > release {
-                at = at.saturating_sub(player.spec.min_interval);
-            }
-            at
+            let interval = player.spec.min_interval;
+            at.saturating_sub(interval.saturating_mul(at.saturating_since(release).div_ceil(interval)))
         }
         Anchor::Anywhere => {
             let earlier = Span::from_ps(random.below(player.spec.min_interval.as_ps()));
