@@ -72,6 +72,7 @@ use crate::experiment::{
     Outlet, SourceSpec, SwitchSpec, Task,
 };
 
+pub use covered::CoveredBy;
 pub(crate) use covered::{Coverage, Covered, Row};
 pub(crate) use faults::stalls;
 pub(crate) use fifo::{delivers_at_once, passes, queue, way as keeps_order};
@@ -128,7 +129,8 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         return Err(Uncovered::Receiver);
     }
     clock_of_host(emulation)?;
-    let covered = |(node, NodeSpec { name: _, host, adapters: attached }): (usize, &NodeSpec)| {
+    let covered = |(node, spec): (usize, &NodeSpec)| {
+        let NodeSpec { name: _, host, adapters: attached } = spec;
         // Its channels have a bound to their last transmission, and another behind that.
         if receivers.iter().any(|receiver| receiver.node == node) {
             return Err(Uncovered::Receiver);
@@ -139,16 +141,14 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
             cores::covered(experiment, node, &covered)?;
         }
         let [attached] = &attached[..] else {
-            return several(experiment, node, &covered);
+            return Ok(vec![several(experiment, node, &covered)?]);
         };
         let link = match &adapters[attached.adapter] {
             AdapterSpec::Null(link) if covered.model == ResourceModel::Handed => {
                 medium(experiment, node)?;
                 patient(&hosts[*host], *link)?;
                 station::without_window(experiment, node)?;
-                let (link, ranked) = at_once::at_a_link(experiment, node, *link)?;
-                let levels = if ranked { covered.levels } else { Some(1) };
-                return Ok(Covered { link, levels, ..covered });
+                return Ok(at_once::at_a_link(experiment, node, *link)?.of(&covered));
             }
             AdapterSpec::Null(link) => {
                 medium(experiment, node)?;
@@ -162,41 +162,27 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
                 return station::covered(experiment, node, described, &covered);
             }
         };
-        Ok(Covered { link, ..covered })
+        Ok(vec![Covered { link, ..covered }])
     };
-    let ports = outlets.iter().map(|outlet| port(outlet, &switches[outlet.switch]));
-    let mut stations: Vec<Result<Covered, Uncovered>> =
-        nodes.iter().enumerate().map(covered).chain(ports).collect();
+    let ports = outlets.iter().map(|outlet| Ok(vec![port(outlet, &switches[outlet.switch])?]));
+    let stations = nodes.iter().enumerate().map(covered).chain(ports).collect();
+    let mut coverage = Coverage { stations, networks: networks.iter().map(way).collect() };
     let passed_again = again::stations(experiment);
-    for (place, station) in stations.iter_mut().enumerate() {
-        let Ok(covered) = station else { continue };
-        if passed_again.contains(&place)
-            && let Err(why) = again::counted(experiment, place, covered)
-        {
-            *station = Err(why);
-            continue;
+    for station in 0..experiment.stations() {
+        if passed_again.contains(&station) {
+            coverage.keep(station, |covered| again::counted(experiment, station, covered));
         }
-        if let Err(why) = by_hand::levels(experiment, place, covered) {
-            *station = Err(why);
-        }
+        coverage.keep(station, |covered| by_hand::levels(experiment, station, covered));
     }
     for channel in channels {
         // Where it ends too: its handler there has the level that was chosen.
         for (hop, &node) in channel.route.iter().enumerate() {
-            if let Ok(covered) = &stations[node]
-                && let Err(why) = policies_at(channel, channel.goes_on_from(hop), covered)
-            {
-                stations[node] = Err(why);
-            }
+            coverage.keep(node, |covered| policies_at(channel, channel.goes_on_from(hop), covered));
         }
         let sender = channel.route[0];
-        if let Err(why) = self::channel(channel, experiment.host(sender))
-            && stations[sender].is_ok()
-        {
-            stations[sender] = Err(why);
-        }
+        coverage.keep(sender, |_| self::channel(channel, experiment.host(sender)));
     }
-    Ok(Coverage { stations, networks: networks.iter().map(way).collect() })
+    Ok(coverage)
 }
 
 /// A host with several adapters: each of its links has a table, and to that the packets of the
@@ -326,7 +312,8 @@ fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
     };
     let (link, levels) = ((*link).into(), levels(by_level));
     let (model, further) = (ResourceModel::Ideal, Vec::new());
-    Ok(Covered { model, link, further, rates, row: None, by_level, levels, ahead: false, depth: 1 })
+    let (any_order, ahead) = (false, false);
+    Ok(Covered { model, link, further, rates, row: None, by_level, levels, any_order, ahead, depth: 1 })
 }
 
 /// Whether a station that is so covered covers the channel's policies; `leaves` says whether the

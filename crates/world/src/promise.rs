@@ -32,7 +32,7 @@ mod station;
 mod table;
 mod via;
 
-pub use crate::coverage::Uncovered;
+pub use crate::coverage::{CoveredBy, Uncovered};
 pub use laxity_admission::reception::bound::ReceptionRoom;
 
 pub use admit::{Filled, fill, of_channels, of_computing, promises, service};

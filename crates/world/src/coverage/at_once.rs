@@ -16,6 +16,7 @@ use laxity_qos::discipline::{Class, Tag};
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Span, Time};
 
+use super::covered::Covered;
 use super::faults::faults_at;
 use super::incoming::incoming;
 use super::lines::Window;
@@ -36,17 +37,34 @@ struct AtOnce {
     shared: bool,
 }
 
-/// An adapter that has each packet at once, and whether it keeps the order of the host, not only
-/// that of classes.
+/// Analyses of an adapter that has each packet at once, one at least.
+pub(super) struct OpenWays {
+    /// The adapter keeps the order of the host, not only that of classes.
+    ranked: Option<Open>,
+    /// The bounds hold in any order of packets.
+    any_order: Option<Open>,
+}
+
+impl OpenWays {
+    /// The analyses of a host that goes by `host`, that with an order first.
+    pub(super) fn of(self, host: &Covered) -> Vec<Covered> {
+        let link = |open| Link::Open(Arc::new(open));
+        let ranked = |open| Covered { link: link(open), ..host.clone() };
+        let any = |open| Covered { link: link(open), levels: Some(1), any_order: true, ..host.clone() };
+        self.ranked.map(ranked).into_iter().chain(self.any_order.map(any)).collect()
+    }
+}
+
+/// An adapter that has each packet at once.
 pub(super) fn open(
     experiment: &Experiment,
     node: usize,
     description: &Description,
     window: &Window,
-) -> Result<(Open, bool), Uncovered> {
+) -> Result<OpenWays, Uncovered> {
     let AtOnce { open, ranked, filled, shared: _ } = at_once(experiment, node, description, window)?;
     if ranked && !filled {
-        return Ok((open, true));
+        return Ok(OpenWays { ranked: Some(open), any_order: None });
     }
     // One queue for all classes is never overtaken.
     let one_queue = |stage: &Stage| matches!(&stage.queues[..], [queue] if queue.order == Order::Fifo && queue.spread == 1);
@@ -139,33 +157,32 @@ fn at_once(
     Ok(AtOnce { open, ranked, filled, shared: passing.shared })
 }
 
-/// A null device that has each packet as it is made, and whether it goes by the order of the host.
+/// A null device that has each packet as it is made.
 pub(super) fn at_a_link(
     experiment: &Experiment,
     node: usize,
     link: LinkCosts,
-) -> Result<(Link, bool), Uncovered> {
+) -> Result<OpenWays, Uncovered> {
     let open = Open::new(Station::of_link(link), largest(experiment, node));
     let open = open.map_err(|_| Uncovered::NullLink)?;
-    let (open, ranked) = fed_or_alike(experiment, node, open, false, best_effort(experiment, node))?;
-    Ok((Link::Open(Arc::new(open)), ranked))
+    fed_or_alike(experiment, node, open, false, best_effort(experiment, node))
 }
 
 /// `open` as fed by a slower host, which keeps the order of the host. An adapter that is `filled`
 /// with best effort has no other bound. Without best effort every packet in the adapter has a
-/// guarantee, so `open` bounds it as well, in any order: a channel of best effort that is removed
-/// must not take the order away.
+/// guarantee, so `open` bounds it as well, in any order. The two compete: a host that is slower than
+/// the adapter by little may have much shorter bounds in any order.
 fn fed_or_alike(
     experiment: &Experiment,
     node: usize,
     open: Open,
     passing: bool,
     filled: bool,
-) -> Result<(Open, bool), Uncovered> {
-    match fed(experiment, node, open.clone(), passing) {
-        Ok(fed) => Ok((fed, true)),
-        Err(why) if filled => Err(why),
-        Err(_) => Ok((open, false)),
+) -> Result<OpenWays, Uncovered> {
+    match (fed(experiment, node, open.clone(), passing), filled) {
+        (Ok(fed), true) => Ok(OpenWays { ranked: Some(fed), any_order: None }),
+        (Err(why), true) => Err(why),
+        (fed, false) => Ok(OpenWays { ranked: fed.ok(), any_order: Some(open) }),
     }
 }
 

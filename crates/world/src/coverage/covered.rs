@@ -13,13 +13,14 @@ use crate::experiment::Experiment;
 /// The stations that an analysis covers by their policies: the nodes, then the ports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Coverage {
-    /// How each is analysed, or why not.
-    pub(crate) stations: Vec<Result<Covered, Uncovered>>,
+    /// The analyses of each, which compete (`promise::analyses`): one at least, the preferred first.
+    /// Or why there is none.
+    pub(crate) stations: Vec<Result<Vec<Covered>, Uncovered>>,
     /// Impairments of each network that no analysis bounds where frames arrive.
     pub(crate) networks: Vec<Result<(), Uncovered>>,
 }
 
-/// The analysis that covers a station.
+/// An analysis that covers a station.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Covered {
     /// How CPU and link are shared.
@@ -37,10 +38,21 @@ pub(crate) struct Covered {
     pub(crate) by_level: bool,
     /// Distinct priorities of guaranteed channels; `None` for EDF, which needs none.
     pub(crate) levels: Option<u32>,
+    /// Its bounds hold in whatever order the adapter takes packets.
+    pub(crate) any_order: bool,
     /// Handlers work ahead of time.
     pub(crate) ahead: bool,
     /// Packets with the adapter, at most.
     pub(crate) depth: u32,
+}
+
+/// What tells the analyses of a station apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CoveredBy {
+    /// How CPU and link are shared.
+    pub model: ResourceModel,
+    /// Bounds hold in whatever order the adapter takes packets.
+    pub any_order: bool,
 }
 
 /// The stages by rates of an adapter.
@@ -52,6 +64,10 @@ pub(crate) struct Row {
 }
 
 impl Covered {
+    pub(crate) fn by(&self) -> CoveredBy {
+        CoveredBy { model: self.model, any_order: self.any_order }
+    }
+
     /// The test that decides at the station where the file asks for `test`: the demand test is about
     /// EDF, so `D_order` decides where channels have levels.
     pub(crate) fn test(&self, test: Test) -> Test {
@@ -68,6 +84,33 @@ impl Covered {
 }
 
 impl Coverage {
+    /// The analyses of `station`, the preferred first.
+    pub(crate) fn of(&self, station: usize) -> Result<&[Covered], Uncovered> {
+        self.stations[station].as_deref().map_err(|why| *why)
+    }
+
+    /// The preferred one.
+    pub(crate) fn first(&self, station: usize) -> Result<&Covered, Uncovered> {
+        Ok(self.of(station)?.first().expect("a station that is covered has an analysis"))
+    }
+
+    /// The one that is told by `by`; without it, the preferred one.
+    pub(crate) fn told(&self, station: usize, by: Option<CoveredBy>) -> Result<&Covered, Uncovered> {
+        let told = self.of(station)?.iter().find(|covered| Some(covered.by()) == by);
+        told.map_or_else(|| self.first(station), Ok)
+    }
+
+    /// Leaves to `station` the analyses that pass `check`; if none does, there is none because of the
+    /// first.
+    pub(crate) fn keep(&mut self, station: usize, check: impl Fn(&Covered) -> Result<(), Uncovered>) {
+        let Ok(all) = &mut self.stations[station] else { return };
+        let first = all.iter().find_map(|covered| check(covered).err());
+        all.retain(|covered| check(covered).is_ok());
+        if let (true, Some(why)) = (all.is_empty(), first) {
+            self.stations[station] = Err(why);
+        }
+    }
+
     /// `stations`, of which those that hear from one without a bound have none either: see the
     /// module.
     pub(crate) fn spread<T>(

@@ -110,7 +110,18 @@ pub(super) fn host_policies(host: &HostSpec) -> Result<Covered, Uncovered> {
     let link = LinkCosts::default().into();
     let (levels, further) = (levels(by_level), Vec::new());
     let by_level = by_level && !levelled;
-    Ok(Covered { model, link, further, rates, row: None, by_level, levels, ahead, depth: *depth })
+    Ok(Covered {
+        model,
+        link,
+        further,
+        rates,
+        row: None,
+        by_level,
+        levels,
+        any_order: false,
+        ahead,
+        depth: *depth,
+    })
 }
 
 /// Whether a host's link may be shared by rates in `order`: `laxity_admission::RatedHost` has the

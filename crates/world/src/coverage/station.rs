@@ -21,15 +21,15 @@ use super::row::{own, row};
 use super::sources::largest;
 use crate::experiment::{Experiment, HostSpec, Task};
 
-/// The analysis that covers `node`, of which the adapter is described and of which the host goes by
-/// `host`: with packets in a window, or, where the host's link queue is always empty, with each
-/// packet as it is made. If both cover it, the one with the better promise.
+/// The analyses that cover `node`, of which the adapter is described and of which the host goes by
+/// `host`: with packets in a window, and, where the host's link queue is always empty, with each
+/// packet as it is made.
 pub(super) fn covered(
     experiment: &Experiment,
     node: usize,
     description: &Description,
     host: &Covered,
-) -> Result<Covered, Uncovered> {
+) -> Result<Vec<Covered>, Uncovered> {
     let LinkConfig { paradigm: _, core: _, order: _, early, depth, frame: _, speed: _ } =
         experiment.host(node).subsystem.link;
     let held = early.horizon.is_zero();
@@ -40,10 +40,8 @@ pub(super) fn covered(
         Window { depth, by_level: host.by_level, nothing_early, kinds, flows, floods }
     };
     let at_once = |nothing_early: bool| {
-        let (open, ranked) = open(experiment, node, description, &window(u32::MAX, nothing_early))?;
-        let levels = if ranked { host.levels } else { Some(1) };
-        let link = Link::Open(Arc::new(open));
-        Ok(Covered { model: ResourceModel::Handed, link, levels, ..host.clone() })
+        let ways = open(experiment, node, description, &window(u32::MAX, nothing_early))?;
+        Ok(ways.of(&Covered { model: ResourceModel::Handed, ..host.clone() }))
     };
     let most = under_way(experiment, node, depth);
     let by_demand = experiment.admission.test == Test::Demand;
@@ -57,16 +55,19 @@ pub(super) fn covered(
         let row = |at_once: Covered, row| Covered {
             model: ResourceModel::ApartHanded,
             levels: None,
+            any_order: false,
             row: Some(row),
             ..at_once
         };
         return match (at_once(!host.ahead), by_rates) {
             // The demand test has no proof for levels, and the row has one for deadlines beyond intervals.
-            (Ok(alike), Ok(by_rates)) if alike.levels.is_some() && by_demand => Ok(row(alike, by_rates)),
+            (Ok(mut open), Ok(by_rates)) if by_demand && open[0].levels.is_some() => {
+                Ok(vec![row(open.swap_remove(0), by_rates)])
+            }
             (Ok(open), _) => Ok(open),
             (Err(_), Ok(by_rates)) => {
                 let link = Link::Open(by_rates.rated.stages());
-                Ok(row(Covered { link, ..host.clone() }, by_rates))
+                Ok(vec![row(Covered { link, ..host.clone() }, by_rates)])
             }
             (Err(_), Err(why)) if goes_by_rates(description) => Err(why),
             (Err(why), Err(_)) => Err(why),
@@ -75,23 +76,17 @@ pub(super) fn covered(
     let behind = behind(experiment, node, description, &window(most, held)).map(|(behind, alike)| {
         let link = Link::Behind(Arc::new(behind));
         // If the CPU's levels do not order the link, the order of packets there does not matter.
-        let levels = if alike && !host.is_levelled() { Some(1) } else { host.levels };
-        Covered { link, levels, depth: most, ..host.clone() }
+        let any_order = alike && !host.is_levelled();
+        let levels = if any_order { Some(1) } else { host.levels };
+        Covered { link, levels, any_order, depth: most, ..host.clone() }
     });
     if host.model != ResourceModel::O1 || most == depth {
-        return behind;
+        return Ok(vec![behind?]);
     }
-    let largest = largest(experiment, node);
-    let once = |link: &Link, packets: u32| {
-        let once = link.once().iter().fold(Span::ZERO, |sum, term| sum.saturating_add(term.cost));
-        once.saturating_add(link.transmit(largest).saturating_mul(u64::from(packets)))
-    };
     match (behind, at_once(held || !host.ahead)) {
-        // The demand test has no proof for levels.
-        (Ok(behind), Ok(open)) if by_demand && behind.levels.is_none() && open.levels.is_some() => Ok(behind),
-        (Ok(behind), Ok(open)) if once(&behind.link, most) <= once(&open.link, 0) => Ok(behind),
-        (_, Ok(open)) => Ok(open),
-        (behind, Err(_)) => behind,
+        (Ok(behind), Ok(open)) => Ok(std::iter::once(behind).chain(open).collect()),
+        (Err(_), Ok(open)) => Ok(open),
+        (behind, Err(_)) => Ok(vec![behind?]),
     }
 }
 

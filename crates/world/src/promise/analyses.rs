@@ -1,7 +1,7 @@
 //! The analyses of one station that compete, each with a table of its own.
 //!
-//! Arrivals are counted in several ways (`arrivals.rs`), and so is the CPU time of starts and
-//! completions of packets ([`Counting`]). Each way is valid. The way with the shortest bounds
+//! Several proofs may cover an adapter. Arrivals are counted in several ways (`arrivals.rs`), and so
+//! is the CPU time of starts and completions of packets ([`Counting`]). Each way is valid. The way with the shortest bounds
 //! depends on all work of the station: one way may leave no CPU time where another leaves nearly
 //! all of it. An early choice of one way refused a host at 350 times the speed of its profile, and
 //! admitted the same channels at 300 and at 600 times.
@@ -47,7 +47,7 @@ use super::environment::choices_at;
 use super::links::promising;
 use super::moderation::{ByModeration, moderated};
 use super::station::{GoesBy, Station};
-use crate::coverage::{Coverage, Uncovered};
+use crate::coverage::{Coverage, Covered, CoveredBy, Uncovered};
 use crate::experiment::Experiment;
 use crate::traffic::departures::makes;
 
@@ -62,27 +62,31 @@ pub struct Reading {
     pub counting: Counting,
     /// The CPU time of those at the other links of the host.
     pub others: CountingOthers,
-    /// How CPU and link are shared, where an analysis covers the station.
-    pub model: Option<ResourceModel>,
+    /// The analysis, where one covers the station.
+    pub by: Option<CoveredBy>,
     /// The link of the table, at a host with several of which guaranteed channels leave by none: each
     /// link counts packets of its own in one way, and those of the others in another.
     pub link: LinkId,
 }
 
-/// All ways in which the analysis of `node` may count.
+/// All ways in which the analyses of `node` may count.
 pub(super) fn readings(
     experiment: &Experiment,
     coverage: &Coverage,
     formula: Formula,
     node: usize,
 ) -> Vec<Reading> {
-    let Some(Ok(covered)) = coverage.stations.get(node).filter(|_| node < experiment.nodes.len()) else {
-        return vec![Reading::default()];
-    };
-    let model = Some(covered.model);
-    if formula != Formula::Corrected {
-        return vec![Reading { model, ..Reading::default() }];
+    match coverage.of(node) {
+        Ok(analyses) if node < experiment.nodes.len() && formula == Formula::Corrected => {
+            analyses.iter().flat_map(|covered| readings_by(experiment, covered, node)).collect()
+        }
+        _ => vec![Reading::default()],
     }
+}
+
+/// All ways in which one of them may count.
+fn readings_by(experiment: &Experiment, covered: &Covered, node: usize) -> Vec<Reading> {
+    let by = Some(covered.by());
     let host = experiment.host(node);
     let costs = host.costs.interrupted_for_each();
     let charged = !costs.interrupt.is_zero() || !costs.link_scheduling.is_zero();
@@ -128,7 +132,7 @@ pub(super) fn readings(
         for &others in others {
             for &arrivals in &choices {
                 for link in (0..links as u8).map(LinkId) {
-                    let of = |&moderated| Reading { arrivals, moderated, counting, others, model, link };
+                    let of = |&moderated| Reading { arrivals, moderated, counting, others, by, link };
                     all.extend(ways.iter().map(of));
                 }
             }
@@ -282,7 +286,8 @@ impl Analyses {
 
     /// The latest deadline that it considers.
     pub(super) fn latest_deadline(&self, asked: &Asked) -> Span {
-        self.any().latest_deadline(asked)
+        let all = self.valid().map(|analysis| analysis.station.latest_deadline(asked));
+        all.max().expect("each admitted channel left a table")
     }
 
     /// The promises: those of the table of which the bounds have the least sum, of all that have all
@@ -347,9 +352,10 @@ impl Analyses {
         self.any().handed_on(asked)
     }
 
-    /// By which deadlines it goes.
+    /// By which deadlines it goes. An analysis that holds in any order leaves the choice to another.
     pub(super) fn goes_by(&self) -> GoesBy {
-        self.any().goes_by()
+        let all = || self.valid().map(|analysis| analysis.station.goes_by());
+        all().find(|by| *by == GoesBy::Requested).unwrap_or_else(|| self.any().goes_by())
     }
 
     /// Whether its tables are of channels in an order.

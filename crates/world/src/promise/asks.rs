@@ -76,7 +76,7 @@ pub(super) fn unkept(experiment: &Experiment, coverage: &Coverage, channel: &Cha
     }
     channel.asks.jitter?;
     let first = channel.route[0];
-    let ahead = queue(experiment, first).is_some()
-        || coverage.stations[first].as_ref().is_ok_and(|covered| covered.ahead);
+    let ahead =
+        queue(experiment, first).is_some() || coverage.first(first).is_ok_and(|covered| covered.ahead);
     ahead.then(|| "its messages may leave ahead of their logical arrival, so no jitter is bounded".into())
 }

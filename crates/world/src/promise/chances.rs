@@ -27,8 +27,8 @@ fn analysed(
     if experiment.stations() > 1 {
         return Err(Uncovered::ChanceStations);
     }
-    let covered = coverage.stations[0].clone()?;
-    let Covered { rates, row, by_level, .. } = &covered;
+    let covered = coverage.first(0)?;
+    let Covered { rates, row, by_level, .. } = covered;
     let host = experiment.host(0);
     let plain = rates.is_none() && row.is_none() && !by_level && host.computing.is_empty();
     let alone = experiment.cores(0) == 1 && experiment.nodes[0].adapters.len() == 1;

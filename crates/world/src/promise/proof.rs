@@ -9,7 +9,8 @@ use crate::experiment::{Experiment, MediumSpec};
 /// The modules with the proofs that cover `station` of `experiment`, or the reason why none does.
 ///
 /// Stations are the nodes, then the ports of switches. The names are of modules of the crate that
-/// contains the proofs, such as `o1` and `station::window`; `curves` is a crate.
+/// contains the proofs, such as `o1` and `station::window`; `curves` is a crate. Where several analyses
+/// compete they are those of the first.
 pub fn proofs(experiment: &Experiment, station: usize) -> Result<Vec<&'static str>, Uncovered> {
     if let Some((_, receiver)) = experiment.receiver_at(station) {
         return receiving(experiment, receiver).map(|_| vec!["reception::bound"]);
@@ -20,23 +21,23 @@ pub fn proofs(experiment: &Experiment, station: usize) -> Result<Vec<&'static st
     if let Some(bounded) = queue(experiment, station) {
         return bounded.map(|()| vec!["curves"]);
     }
-    let covered = coverage(experiment)?.stations.swap_remove(station)?;
-    Ok(names(experiment, &covered))
+    Ok(names(experiment, coverage(experiment)?.first(station)?))
 }
 
 /// Per station, the test that decides which channels fit together where one of channels in an order
 /// does.
 pub fn tests(experiment: &Experiment) -> Vec<Option<Test>> {
-    let of = |covered: Result<Covered, Uncovered>| {
-        let covered = covered.ok().filter(|covered| covered.rates.is_none() && covered.row.is_none());
-        covered.map(|covered| covered.test(experiment.admission.test))
+    let of = |coverage: &Coverage, station: usize| {
+        let covered = coverage.first(station).ok()?;
+        let in_order = covered.rates.is_none() && covered.row.is_none();
+        in_order.then(|| covered.test(experiment.admission.test))
     };
-    let all = |coverage: Coverage| coverage.stations.into_iter().map(of).collect();
+    let all = |coverage: Coverage| (0..experiment.stations()).map(|station| of(&coverage, station)).collect();
     coverage(experiment).map_or_else(|_| vec![None; experiment.stations()], all)
 }
 
 fn names(experiment: &Experiment, covered: &Covered) -> Vec<&'static str> {
-    let Covered { model, link, further, rates, row, by_level: _, levels: _, ahead: _, depth: _ } = covered;
+    let Covered { model, link, further, rates, row, .. } = covered;
     let test = match covered.test(experiment.admission.test) {
         Test::Demand => "demand",
         Test::DOrder => "table",

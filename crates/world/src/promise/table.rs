@@ -25,7 +25,7 @@ use super::frames::Inside;
 use super::leg::Leg;
 use super::links::{Links, promising};
 use super::station::{GoesBy, Station};
-use crate::coverage::{Coverage, Covered, Row, Uncovered, notices};
+use crate::coverage::{Coverage, Row, Uncovered, notices};
 use crate::experiment::{ChannelSpec, Experiment, Placement};
 pub(super) use paying::behind;
 
@@ -70,7 +70,8 @@ impl Tables {
     pub(super) fn new(experiment: &Experiment, coverage: &Coverage, formula: Formula) -> Self {
         let placement = Placement::new(experiment);
         let table = |node: usize, reading: Reading| {
-            let by_rates = coverage.stations[node].as_ref().ok().and_then(|covered| covered.rates);
+            let covered = coverage.told(node, reading.by)?;
+            let by_rates = covered.rates;
             if let (Some(order), Some(outlet)) = (by_rates, experiment.outlet(node)) {
                 let speed = (outlet.config.link, outlet.config.frame);
                 let sharing = sharing(experiment, formula, node, speed, true)?;
@@ -84,22 +85,19 @@ impl Tables {
                 let sharing = sharing(experiment, formula, node, speed, true)?;
                 return rated(RatedHost::new(environment, order, sharing));
             }
-            if let Some(Row { rated: stages, shared }) =
-                coverage.stations[node].clone().ok().and_then(|c| c.row)
-            {
+            if let Some(Row { rated: stages, shared }) = covered.row.clone() {
                 let environment = environment(experiment, coverage, formula, (node, LinkId::FIRST), reading)?;
                 let speed = (LinkCosts::default(), Span::ZERO);
                 let sharing = sharing(experiment, formula, node, speed, shared)?;
                 return rated(RatedHost::of_stages(environment, stages, sharing));
             }
-            if coverage.stations[node].as_ref().is_ok_and(Covered::is_levelled) {
+            if covered.is_levelled() {
                 return levelled(environment(experiment, coverage, formula, (node, LinkId::FIRST), reading)?);
             }
             if experiment.cores(node) > 1 {
                 return cores::table(experiment, coverage, formula, (node, &placement), reading);
             }
-            let test = experiment.admission.test_with(formula);
-            let test = coverage.stations[node].as_ref().map_or(test, |covered| covered.test(test));
+            let test = covered.test(experiment.admission.test_with(formula));
             let by_link = |link| {
                 let environment = environment(experiment, coverage, formula, (node, link), reading)?;
                 AdmissionTable::with_test(environment, test).map_err(|_| Uncovered::HostRange)
@@ -131,7 +129,7 @@ impl Tables {
         let hosts = computing.iter_mut().enumerate().map(reserved).collect();
         let hosts = coverage.spread(experiment, hosts);
         let inside = |(node, host): (usize, &Result<Analyses, Uncovered>)| {
-            let covered = host.as_ref().ok().and(coverage.stations[node].as_ref().ok())?;
+            let covered = host.as_ref().ok().and(coverage.first(node).ok())?;
             Inside::of(experiment, node, covered)
         };
         let inside = hosts.iter().enumerate().map(inside).collect();
