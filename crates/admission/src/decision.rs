@@ -200,10 +200,6 @@ impl fmt::Display for AdmissionRefusal {
             Deficit::Places(1) => f.write_str("; one more would do"),
             Deficit::Places(places) => write!(f, "; {places} more would do"),
             Deficit::Unbounded => Ok(()),
-        }?;
-        match self.claimant {
-            Claimant::Newcomer => Ok(()),
-            Claimant::Channel(AdmissionId(id)) => write!(f, " (of admitted channel {id})"),
         }
     }
 }

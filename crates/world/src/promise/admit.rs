@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use laxity_admission::reception::bound;
-use laxity_admission::{AdmissionId, Bound, Formula, Request};
+use laxity_admission::{AdmissionId, Bound, Claimant, Formula, Request};
 use laxity_qos::channel::{Order, Role};
 use laxity_qos::discipline::Class;
 use laxity_units::Span;
 
-use super::answer::{Hop, Promise, Promises};
+use super::answer::{Hop, Promise, Promises, Refused};
 use super::station::GoesBy;
 use super::table::{Reservation, Reserved, Tables, longest_way};
 use super::{arriving, asks, backlog, chances, computing, fifo, via};
@@ -46,7 +46,9 @@ pub(super) fn along_paths(experiment: &Experiment, formula: Formula) -> Result<P
         let request = request(experiment, channel)?;
         let why = request.and_then(|_| asks::unkept(experiment, &coverage, channel));
         let request = request.filter(|_| why.is_none());
-        answers.push(request.map(|request| tables.admit(experiment, channel, request)));
+        let answer = request.map(|request| tables.admit(experiment, channel, request));
+        let answer = answer.map(|answer| answer.map_err(|refused| named(refused, &answers)));
+        answers.push(answer);
         unkept.push(why);
     }
     let notices = notices(experiment);
@@ -75,6 +77,17 @@ pub(super) fn along_paths(experiment: &Experiment, formula: Formula) -> Result<P
         }
     });
     Ok(Promises { formula, channels: channels.collect(), computing })
+}
+
+/// `refused` with the number of the admitted channel that the station names, if it does.
+fn named(refused: Refused, answers: &[Option<Result<Reservation, Refused>>]) -> Refused {
+    let Claimant::Channel(id) = refused.refusal.claimant else { return refused };
+    let holds = |reserved: &Reserved| (reserved.node, reserved.id) == (refused.node, id);
+    let is_claimant = |answer: &Option<Result<Reservation, Refused>>| match answer {
+        Some(Ok(reservation)) => reservation.reserved.iter().any(holds),
+        _ => false,
+    };
+    Refused { whose: answers.iter().position(is_claimant), ..refused }
 }
 
 /// The promise of every station, with all channels in place.

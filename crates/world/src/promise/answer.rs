@@ -1,7 +1,7 @@
 //! The results of admission.
 
 use laxity_admission::reception::bound::{self, Missing};
-use laxity_admission::{AdmissionRefusal, Bound, Breakdown, Formula, Reason};
+use laxity_admission::{AdmissionRefusal, Bound, Breakdown, Claimant, Formula, Reason};
 use laxity_qos::channel::Role;
 use laxity_units::Span;
 
@@ -90,8 +90,8 @@ pub struct Refused {
     /// Its reason.
     pub refusal: AdmissionRefusal,
     /// The admitted channel with the promise that would not hold beside the refused one, to which the
-    /// refusal then belongs. `None` if the refused one lacks something itself, or by the refusal's own
-    /// claimant.
+    /// refusal then belongs. `None` if the refused one lacks something itself, or if the refusal's
+    /// claimant is no channel of the file.
     pub whose: Option<usize>,
 }
 
@@ -103,7 +103,11 @@ fn would_not_hold(experiment: &Experiment, whose: usize) -> String {
 impl Refused {
     /// The reason, and where unless that is the first of nodes without names.
     pub fn in_words(&self, experiment: &Experiment) -> String {
-        let whose = self.whose.map_or_else(String::new, |whose| would_not_hold(experiment, whose));
+        let whose = match (self.whose, self.refusal.claimant) {
+            (Some(whose), _) => would_not_hold(experiment, whose),
+            (None, Claimant::Channel(_)) => "with it another promise would not hold: ".into(),
+            (None, Claimant::Newcomer) => String::new(),
+        };
         match experiment.suffix(self.node).is_empty() {
             true => format!("{whose}{}", self.refusal),
             false => format!("{whose}{}: {}", experiment.place(self.node), self.refusal),

@@ -54,6 +54,27 @@ fn the_deadline_that_is_named_is_admitted_and_a_shorter_one_is_not() {
 /// Refused for its deadline or for its rate, it gets the interval at which it would be admitted; it
 /// is admitted there, and a fiftieth sooner it is not, unless that was its request.
 #[test]
+fn a_refusal_names_the_channel_that_would_be_late() {
+    let channel = |name: &str, contract: &str| {
+        format!(
+            "[[channel]]\nname = \"{name}\"\nclass = \"real_time\"\nburst = 1\n{contract}\n\
+             source = {{ kind = \"periodic\" }}\n"
+        )
+    };
+    let text = format!(
+        "title = \"a test\"\n[host]\nprofile = \"mc68040\"\n[adapter]\nfile = \"null\"\n[run]\ntime = \"1 s\"\n{}{}",
+        channel("loop", "max_message = \"1 KiB\"\nmin_interval = \"15 ms\"\ndeadline = \"4 ms\""),
+        channel("hasty", "max_message = \"8 KiB\"\nmin_interval = \"40 ms\"\ndeadline = \"3 ms\"")
+    );
+    let scenario = Scenario::from_text("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}"));
+    let experiment = scenario.first();
+    let answers = promise::promises(&experiment, Formula::Corrected).unwrap().channels;
+    assert!(matches!(answers[0], Promise::Admitted(_)), "{answers:?}");
+    let why = answers[1].refusal(&experiment, 1).expect("both do not fit");
+    assert!(why.starts_with("with it the promise of `loop` would not hold: deadline: "), "{why}");
+}
+
+#[test]
 fn the_rate_that_is_named_is_admitted_and_a_higher_one_is_not() {
     for asked in [Span::from_ms(40), Span::from_ms(2)] {
         let mut experiment = scenario("1 ms");
