@@ -22,8 +22,7 @@ pub(super) struct Raw {
     pub(super) preemptable_from: Option<Written<Whole<1, 31>>>,
 }
 
-/// The conditions of the classes of ports by strict priority. Ports in other orders have none, so that
-/// orders can be swept.
+/// The conditions of the classes of ports by strict priority.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Classes {
     pub(super) selection: Option<Arc<Selection>>,
@@ -41,15 +40,22 @@ pub(super) fn classes(
     let Raw { shapers, gates, gate_offset, cyclic, ats, preemptable_from } = raw;
     let offset = cx.optional(gate_offset);
     let spans = [
-        shapers.as_ref().map(|list| list.span.clone()),
-        gates.as_ref().map(|list| list.span.clone()),
-        cyclic.as_ref().map(|list| list.span.clone()),
-        ats.as_ref().map(|list| list.span.clone()),
-        preemptable_from.as_ref().map(|level| level.span.clone()),
+        ("shapers", shapers.as_ref().map(|list| list.span.clone())),
+        ("gates", gates.as_ref().map(|list| list.span.clone())),
+        ("cyclic", cyclic.as_ref().map(|list| list.span.clone())),
+        ("ats", ats.as_ref().map(|list| list.span.clone())),
+        ("preemptable_from", preemptable_from.as_ref().map(|level| level.span.clone())),
     ];
-    if let Some(span) = spans.into_iter().flatten().nth(1) {
+    let mut said = spans.into_iter().filter_map(|(key, span)| Some((key, span?)));
+    let first = said.next();
+    if let Some((_, span)) = said.next() {
         let reason = "a switch has one of shapers, gates, cyclic and regulated classes, and preemption";
         return Err(cx.fault(&span, reason, "remove the others"));
+    }
+    if let Some((key, span)) = first.filter(|_| order != Order::StrictPriority) {
+        let reason =
+            format!("`{key}` is of ports by strict priority, and those of this switch have another order");
+        return Err(cx.fault(&span, reason, "say `order = \"strict_priority\"`, or remove this"));
     }
     let from = cx.optional(preemptable_from)?;
     if let Some(from) = from.as_ref().filter(|_| forwarding == Forwarding::CutThrough) {
@@ -69,9 +75,6 @@ pub(super) fn classes(
         }
     };
     let selection = Selection { shapers, gates, cyclic, ats };
-    if order != Order::StrictPriority {
-        return Ok(Classes::default());
-    }
     let selection = (selection != Selection::default()).then(|| Arc::new(selection));
     Ok(Classes { selection, preemptable_from: from.map(|from| from.get_ref().small() as u8) })
 }

@@ -35,25 +35,25 @@ pub(crate) struct RawNode {
     pub(crate) order: Option<Written<Order>>,
     /// Switch: the shortest frame of time. For `stop_and_go` and `hrr`, which need it; others have none.
     pub(crate) frame: Option<Written<Bounded<Interval>>>,
-    /// Switch: classes with a credit-based shaper at each port. For `strict_priority`; others have
-    /// none. Default none.
+    /// Switch: classes with a credit-based shaper at each port. For `strict_priority` only. Default
+    /// none.
     pub(crate) shapers: Option<List<Part<RawShaper>>>,
     /// Switch: windows of each port in which the gates of classes are open, in their order, and again
     /// from the first after the last. A frame begins only if its gate stays open until its end. All
-    /// switches have one clock. For `strict_priority`; others have none. Default: all gates are open.
+    /// switches have one clock. For `strict_priority` only. Default: all gates are open.
     pub(crate) gates: Option<List<Part<RawWindow>>>,
     /// Switch: begin of the first window. Default `0 us`.
     pub(crate) gate_offset: Option<Written<Bounded<Delay>>>,
     /// Switch: classes with cyclic queueing and forwarding at each port. Cycles of all switches begin
-    /// together, at time zero. For `strict_priority`; others have none. Default none.
+    /// together, at time zero. For `strict_priority` only. Default none.
     pub(crate) cyclic: Option<List<Part<RawCyclic>>>,
     /// Switch: classes with asynchronous traffic shaping at each port. A frame joins the queue of its
     /// class when the contract of its channel allows, and frames of one link keep their order until
-    /// then. For `strict_priority`; others have none. Default none.
+    /// then. For `strict_priority` only. Default none.
     pub(crate) ats: Option<List<Part<RawAts>>>,
     /// Switch: the most urgent level with frames that can be preempted (IEEE 802.1Qbu): frames of more
     /// urgent levels interrupt those of this one and of all below. Best effort has level 31. For
-    /// `strict_priority` at links of Ethernet; others have none. Default: no frame is interrupted.
+    /// `strict_priority` at links of Ethernet only. Default: no frame is interrupted.
     pub(crate) preemptable_from: Option<Written<Whole<1, 31>>>,
     /// Switch: how long before its logical arrival time a frame may leave if no on-time frame
     /// waits. Default `0 us`.

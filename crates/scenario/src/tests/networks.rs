@@ -226,7 +226,6 @@ time = "1 s"
 }
 
 /// Ports of a switch have the shapers, gates, cyclic or regulated classes, or the preemption, of its table.
-/// Other orders have none.
 #[test]
 fn a_switch_has_one_kind_of_classes() {
     let text = |order: &str, keys: &str| {
@@ -250,7 +249,11 @@ fn a_switch_has_one_kind_of_classes() {
     assert_eq!(of("strict_priority", cyclic).unwrap().cyclic[0].cycle, Span::from_ms(1));
     let regulated = of("strict_priority", ats).unwrap();
     assert_eq!([1, 2, 30].map(|level| regulated.regulates(level)), [false, true, true]);
-    assert_eq!((of("fifo", shapers), of("strict_priority", "")), (None, None));
+    assert_eq!(of("strict_priority", ""), None);
+    for (key, keys) in [("shapers", shapers), ("gates", gates), ("cyclic", cyclic), ("ats", ats)] {
+        let reason = format!("`{key}` is of ports by strict priority");
+        assert!(errors::refused(&text("fifo", keys)).contains(&reason), "{reason}");
+    }
     for (keys, reason) in [
         (format!("{shapers}\n{cyclic}"), "a switch has one of shapers, gates, cyclic and regulated classes"),
         (format!("{ats}\n{cyclic}"), "a switch has one of shapers, gates, cyclic and regulated classes"),
@@ -268,19 +271,16 @@ fn a_switch_has_one_kind_of_classes() {
 #[test]
 fn a_switch_interrupts_frames_of_ethernet() {
     let text = |keys: &str| network("").replace("order = \"fixed_priority\"", keys);
-    let of = |order: &str| {
-        let experiment = right(&text(&format!("order = \"{order}\"\npreemptable_from = 3"))).first();
-        let ports: Vec<_> = experiment.outlets.iter().map(|outlet| outlet.config.preemptable_from).collect();
-        ports
-    };
-    assert_eq!(of("strict_priority").iter().flatten().collect::<Vec<_>>(), [&3; 3], "of one of two switches");
-    assert!(of("fifo").iter().all(Option::is_none));
     let preempting = "order = \"strict_priority\"\npreemptable_from = 3";
+    let experiment = right(&text(preempting)).first();
+    let ports: Vec<_> = experiment.outlets.iter().flat_map(|outlet| outlet.config.preemptable_from).collect();
+    assert_eq!(ports, [3; 3], "of one of two switches");
     for (text, reason) in [
         (text(&format!("{preempting}\ncyclic = [{{ level = 0, cycle = \"1 ms\" }}]")), "a switch has one of"),
         (text(&format!("{preempting}\nforwarding = \"cut_through\"")), "cannot leave before it has arrived"),
         (text(preempting).replace("framing = \"ethernet\"\n", ""), "interrupts frames, which Ethernet can"),
         (text("order = \"strict_priority\"\npreemptable_from = 0"), "1"),
+        (text("order = \"fifo\"\npreemptable_from = 3"), "`preemptable_from` is of ports by strict priority"),
     ] {
         let refused = errors::refused(&text);
         assert!(refused.contains(reason), "{reason}: {refused}");
