@@ -12,6 +12,9 @@
 //! halves, to the picosecond, with the clock that polices a channel. A message above `M` counts as
 //! several there, of which the last counts. The least burst is `B = ⌈max_i (ℓ_i − t_i) / I⌉ + 1`.
 //!
+//! A recording ends, so a burst would also pay for a rate below the mean of the recording: a source
+//! that goes on would exceed that contract. No contract reserves less than the mean.
+//!
 //! A contract counts messages, whatever their size. Where sizes differ, a smaller `M` therefore
 //! reserves less, down to the curve of the bytes.
 
@@ -89,17 +92,23 @@ impl Recording {
 
     /// The mean rate from the first message to the last, which is not counted.
     pub fn mean(&self) -> Rate {
-        let counted = &self.messages[..self.messages.len() - 1];
-        Rate::of(Bytes::new(counted.iter().map(|(_, size)| size.get()).sum()), self.lasts())
+        Rate::of(Bytes::new(self.counted()), self.lasts())
     }
 
-    /// The contract of messages up to `largest` bytes with the least rate, if no message may wait
-    /// longer than `wait`. `None` if no interval of 1 ps or more keeps that wait.
+    /// The bytes of all messages but the last, at least one.
+    fn counted(&self) -> u64 {
+        let counted = &self.messages[..self.messages.len() - 1];
+        counted.iter().map(|(_, size)| size.get()).sum::<u64>().max(1)
+    }
+
+    /// The contract of messages up to `largest` bytes with the least rate from the mean on, if no
+    /// message may wait longer than `wait`. `None` if no interval of 1 ps or more keeps that wait.
     pub fn contract(&self, largest: Bytes, wait: Span) -> Option<ContractRow> {
         let keeps = |ps: u64| self.waits(largest, Span::from_ps(ps), wait);
         let (mut kept, mut waits) = (1, keeps(1)?);
-        // By (1) no interval beyond the whole and the wait is kept by two messages.
-        let mut broken = self.lasts().saturating_add(wait).as_ps().saturating_add(1);
+        // With this interval `largest` bytes each are the mean.
+        let mean = u128::from(self.lasts().as_ps()) * u128::from(largest.get()) / u128::from(self.counted());
+        let mut broken = u64::try_from(mean).unwrap_or(u64::MAX).saturating_add(1).max(2);
         while broken - kept > 1 {
             let middle = kept + (broken - kept) / 2;
             match keeps(middle) {
@@ -155,15 +164,16 @@ mod tests {
         Recording { messages: messages.iter().map(|(us, size)| (at(*us), Bytes::new(*size))).collect() }
     }
 
-    /// Three at once each 30 ms: the third waits for two intervals. With 20 ms that is 10 ms each, at
-    /// the mean rate; with 10 ms it is 5 ms; without a wait no interval is short enough.
+    /// Three at once each 30 ms: the third waits for two intervals. With 10 ms that is 5 ms each; with
+    /// 20 ms it would be 10, and the mean of the 29 messages in 270 ms is less; without a wait no
+    /// interval is short enough.
     #[test]
     fn groups_of_three() {
         let groups: Vec<(u64, u64)> = (0..10).flat_map(|g| [(30_000 * g, 100); 3]).collect();
         let of = |wait| recording(&groups).contract(Bytes::new(100), Span::from_ms(wait));
         let row = of(20).unwrap();
-        assert_eq!((row.burst, row.interval, row.waits), (3, Span::from_ms(10), Span::from_ms(20)));
-        assert_eq!(row.rate, Rate::from_bytes_per_sec(10_000));
+        let mean = Span::from_ms(270) / 29;
+        assert_eq!((row.burst, row.interval, row.waits), (3, mean, mean.saturating_mul(2)));
         assert_eq!(of(10).map(|row| (row.burst, row.interval)), Some((3, Span::from_ms(5))));
         assert_eq!(of(0), None);
     }
@@ -176,6 +186,14 @@ mod tests {
         let of = |wait| recording(&times).contract(Bytes::new(100), Span::from_ms(wait)).unwrap();
         assert_eq!((of(0).burst, of(0).interval), (1, Span::from_ms(6)));
         assert_eq!((of(4).burst, of(4).interval), (2, Span::from_ms(10)));
+    }
+
+    /// One hundred messages 40 ms apart: a burst of two would let 40.4 ms be the interval.
+    #[test]
+    fn a_periodic_source_reserves_its_period() {
+        let times: Vec<(u64, u64)> = (0..100).map(|i| (40_000 * i, 100)).collect();
+        let row = recording(&times).contract(Bytes::new(100), Span::from_ms(40)).unwrap();
+        assert_eq!((row.burst, row.interval, row.waits), (1, Span::from_ms(40), Span::ZERO));
     }
 
     /// Of sizes 300 and 100 in turn each 10 ms, pieces of 100: three and one in each 20 ms.
@@ -215,7 +233,7 @@ mod tests {
             let mut at = 0;
             let messages: Vec<(u64, u64)> = gaps.iter().map(|gap| { at += gap; (at, 100) }).collect();
             let (recording, wait) = (recording(&messages), Span::from_us(wait));
-            let limit = by_definition(&recording, wait.as_ps());
+            let limit = by_definition(&recording, wait.as_ps()).min(recording.spacing().as_ps());
             let found = recording.contract(Bytes::new(100), wait);
             prop_assert_eq!(found.map_or(0, |row| row.interval.as_ps()), limit);
             if let Some(ContractRow { burst, interval, .. }) = found {
