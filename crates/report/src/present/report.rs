@@ -78,10 +78,10 @@ pub fn html(
             simulated => Kind::Time.quantity(results.runs.iter().map(|run| run.simulated).sum()),
             broken => broken,
             proved => bounds.iter().filter(|b| b.bound_at.is_some()).count(),
+            papers => bounds.iter().any(|row| row.papers != NONE),
+            attacked => bounds.iter().any(|row| row.found != NONE),
             bounds => Serde(bounds),
             time_unit => time_unit,
-            papers => results.runs.iter().flat_map(|r| &r.channels).any(|c| c.bound_papers.is_some()),
-            attacked => results.runs.iter().flat_map(|r| &r.channels).any(|c| c.worst_found.is_some()),
             figures => drawings,
             network => network.map(|svg| Value::from_safe_string(svg.to_string())),
             tables => Serde(tables(results)),
@@ -201,6 +201,9 @@ struct Anywhere {
     on_time: Option<f64>,
 }
 
+/// In place of a value that is not there.
+const NONE: &str = "–";
+
 /// The worst case that goes with the end-to-end bound.
 fn worst(channel: &Channel) -> Option<f64> {
     match channel.bound.is_some() && channel.delivery_bound.is_none() {
@@ -231,35 +234,40 @@ fn bounds(results: &Results) -> (Vec<BoundRow>, String) {
     let row = |(run, channel): (&Run, &Channel)| {
         let Anywhere { missed, failed, laxity, on_time } = anywhere[&grid::promise_of(channel)];
         let time = |value: Option<f64>| match value {
-            None => "–".into(),
+            None => NONE.into(),
             value => typeset(&limit.cell(value)),
         };
-        let limits = [channel.end_to_end_bound(), channel.deadline, worst(channel)];
+        let (worst, bound) = (worst(channel), channel.end_to_end_bound());
+        let limits = [bound, channel.deadline, worst];
         let whole = limits.into_iter().flatten().filter(|v| v.is_finite()).fold(0.0, f64::max);
+        // A row is about one end. What is known to the last transmission only is left out of a row to
+        // delivery.
+        let to_last = |value: Option<f64>| value.filter(|_| channel.delivery_bound.is_none());
+        let shown = Channel { worst, bound, ..channel.clone() };
         let at = |value: f64| fixed(if whole > 0.0 { value / whole * 100.0 } else { 0.0 }, 2);
         BoundRow {
             channel: channel.name.clone(),
             class: super::merge::class_name(&channel.class),
             point: grid::point_text(results, run),
             deadline: time(channel.deadline),
-            bound: time(channel.end_to_end_bound()),
-            papers: time(channel.bound_papers),
-            worst: time(worst(channel)),
-            found: time(channel.worst_found),
-            used: match grid::used_text(channel).as_str() {
-                "-" => "–".into(),
+            bound: time(bound),
+            papers: time(to_last(channel.bound_papers)),
+            worst: time(worst),
+            found: time(to_last(channel.worst_found)),
+            used: match grid::used_text(&shown).as_str() {
+                "-" => NONE.into(),
                 used => format!("{used}\u{a0}%"),
             },
             laxity: time(laxity),
-            on_time: on_time.map_or("–".into(), |share| typeset(&Kind::Share.quantity(share))),
+            on_time: on_time.map_or(NONE.into(), |share| typeset(&Kind::Share.quantity(share))),
             state: match grid::mark(channel) {
                 Mark::Broken => "broken",
                 _ if failed => "broken",
                 _ if missed => "missed",
                 _ => "kept",
             },
-            filled: at(worst(channel).unwrap_or(0.0)),
-            bound_at: channel.end_to_end_bound().map(at),
+            filled: at(worst.unwrap_or(0.0)),
+            bound_at: bound.map(at),
             deadline_at: channel.deadline.map(at),
         }
     };
@@ -335,7 +343,7 @@ fn view(title: &'static str, grid: &Grid, open: bool) -> TableView {
 
 fn cell(text: &str, numeric: bool) -> Cell {
     let text = match text {
-        "-" => "–".into(),
+        "-" => NONE.into(),
         text if numeric => typeset(text),
         text => text.into(),
     };
