@@ -83,6 +83,9 @@ pub(crate) fn attack(arguments: &Attack, terminal: &mut Terminal) -> Exit {
             }
         };
         show(&here, &kept, &directory, terminal);
+        if kept.iter().any(|kept| !kept.found.plain_ended) {
+            exit = exit.max(Exit::NotJudged);
+        }
         if kept.iter().any(|kept| kept.found.exceeds()) {
             exit = exit.max(Exit::Fails);
         }
