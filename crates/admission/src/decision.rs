@@ -131,6 +131,8 @@ pub enum Reason {
     Untold,
     /// The channels together reserve more than there is.
     Overload,
+    /// The conditions of a class of a port (IEEE 802.1Qav, Qbv, Qch) leave less than its channels reserve.
+    Withheld,
     /// Best-effort handlers drain their queues without a preemption point: they may never yield.
     BestEffortNeverYields,
     /// Packets may be so short that scheduling their successors takes all of the CPU.
@@ -163,6 +165,9 @@ impl fmt::Display for AdmissionRefusal {
             }
             Reason::Untold => "it would take too long to find out whether it is kept",
             Reason::Overload => "the channels together reserve more than there is",
+            Reason::Withheld => {
+                "shapers, gates or cycles of the port leave a class less than its channels reserve"
+            }
             Reason::BestEffortNeverYields => "best-effort handlers never yield the CPU",
             Reason::InterruptsTakeAll => "completions of the smallest packets take all of the CPU",
             Reason::InterferenceTakesAll => "work above the handlers takes all of the CPU",

@@ -7,6 +7,7 @@ use laxity_admission::{ResourceModel, Test};
 use laxity_qos::channel::Order;
 use laxity_qos::discipline::Class;
 
+use super::fifo::queue;
 use super::reason::Uncovered;
 use crate::experiment::Experiment;
 
@@ -111,8 +112,8 @@ impl Coverage {
         }
     }
 
-    /// `stations`, of which those that hear from one without a bound have none either: see the
-    /// module.
+    /// `stations`, of which those that hear from one without a bound have none either, for the same
+    /// reason: see the module.
     pub(crate) fn spread<T>(
         &self,
         experiment: &Experiment,
@@ -123,10 +124,13 @@ impl Coverage {
             for channel in &experiment.channels {
                 for (hop, way) in channel.route.windows(2).zip(&channel.ways) {
                     let (from, to) = (hop[0], hop[1]);
-                    let late = channel.class == Class::RealTime && stations[from].is_err();
-                    let why = match (&stations[to], self.networks[*way]) {
-                        (Ok(_), Err(why)) => why,
-                        (Ok(_), Ok(())) if late => Uncovered::Unkept,
+                    let late = stations[from].as_ref().err().filter(|_| channel.class == Class::RealTime);
+                    let why = match (&stations[to], self.networks[*way], late) {
+                        (Ok(_), Err(why), _) => why,
+                        (Ok(_), Ok(()), Some(_)) if queue(experiment, from) == Some(Ok(())) => {
+                            Uncovered::FifoLeft
+                        }
+                        (Ok(_), Ok(()), Some(why)) => *why,
                         _ => continue,
                     };
                     (stations[to], spreads) = (Err(why), true);

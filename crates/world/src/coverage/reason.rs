@@ -149,7 +149,6 @@ reasons! {
         "bounds hold at ports under multi-class EDF, fixed priorities, or orders that keep rates apart";
     PortLatency "node.order" "no latency is known of the order at a port";
     Rounds "via.renegotiate" "rounds are of virtual interfaces, which have an analysis of their own";
-    Unkept "admission.formula" "channels come there from a station that keeps no bound";
     FifoLeft "node.order"
         "no analysis covers a path that leaves FIFO queues for stations that go by deadlines or rates";
     FifoTwice "channel.route" "no analysis covers a channel that passes a FIFO queue twice";
@@ -161,11 +160,11 @@ reasons! {
          holds the excess";
     FifoFraming "network.framing" "FIFO queues have a bound where all links of a path frame packets alike";
     FifoRoom "channel.message_slots"
-        "messages may wait for a buffer before a FIFO link: more `message_slots` and `packet_slots`";
+        "messages of a channel may wait for a buffer before a FIFO link: more `message_slots` and `packet_slots`";
     FifoForwarding "node.forwarding"
         "FIFO ports have a bound where switches wait for whole frames: `forwarding = \"store_and_forward\"`";
     CyclicOthers "channel.level"
-        "cyclic classes have a bound above all other classes of a port: a higher `level`";
+        "cyclic classes have a bound above all other classes of a port: a more urgent `level`, which is less";
     CyclicCycle "node.cyclic.cycle" "cyclic classes of a port have a bound if they have one `cycle`";
     AtsOrder "node.ats"
         "a regulator has a bound where its channels have been in the same queues since they were sent or \
@@ -207,7 +206,7 @@ reasons! {
     ToldPolicy "command.kind" "an interface that changes its policy during the run has no single bound";
     FreeProgram "program.work" "packets that take a program no time come in any number in its budget";
     DrawnCosts "host.receive.costs" "costs that are drawn from a distribution have no bound";
-    TwoCommands "interface.frames" "no analysis covers packets of two commands";
+    TwoCommands "interface.handshake" "no analysis covers packets of two commands";
     SharedQueue "interface.sharing.kind"
         "real time waits behind all incoming packets where classes share a queue";
     Spare "interface.spare" "spare packets are bounded by the programs, which need buffers for them";

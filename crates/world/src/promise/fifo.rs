@@ -94,8 +94,8 @@ pub(super) fn admit(
         let place = late(&found);
         let whose = place.map(|place| active[place]).filter(|late| *late != refused);
         let refusal = match place.map(|place| found.swap_remove(place)) {
-            Some(Answer::Late(deficit, node)) => Refused { whose, ..refusal(deficit, node) },
-            _ => refusal(Deficit::Unbounded, experiment.channels[refused].route[0]),
+            Some(Answer::Late(deficit, node)) => Refused { whose, ..refusal(experiment, deficit, node) },
+            _ => refusal(experiment, Deficit::Unbounded, experiment.channels[refused].route[0]),
         };
         if let Some(Ok(reservation)) = answers[refused].replace(Err(refusal)) {
             tables.give_up(reservation.reserved);
@@ -110,9 +110,11 @@ pub fn passes_queues(experiment: &Experiment) -> bool {
     experiment.channels.iter().any(|channel| passes(experiment, channel))
 }
 
-fn refusal(deficit: Deficit, node: usize) -> Refused {
+fn refusal(experiment: &Experiment, deficit: Deficit, node: usize) -> Refused {
+    let selects = experiment.outlet(node).is_some_and(|outlet| outlet.config.selection.is_some());
     let (resource, reason) = match deficit {
         Deficit::Time(_) => (Scarce::Deadline, Reason::LateTogether),
+        _ if selects => (Scarce::Link, Reason::Withheld),
         _ => (Scarce::Link, Reason::Overload),
     };
     Refused {
@@ -293,10 +295,10 @@ impl Part<'_> {
                     (_, _, Some(at)) => (at, queues[path[at]].map(|()| path.len())),
                     (_, _, None) => (path.len(), Ok(path.len())),
                 };
-                for station in path.iter().skip(reach).filter(|_| why.is_err()) {
-                    if queues[*station].is_ok() {
-                        queues[*station] = Err(Uncovered::Unkept);
-                        spreads = true;
+                if let Err(why) = why {
+                    for station in path.iter().skip(reach) {
+                        spreads |= queues[*station].is_ok();
+                        queues[*station] = queues[*station].and(Err(why));
                     }
                 }
                 all.push((reach, why));
