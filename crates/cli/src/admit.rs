@@ -262,7 +262,7 @@ fn refused(
     *text += &format!("\nchannel {}: refused\n  {reason}\n", clean(&channel.name));
     let Fit { shortfall, interval, room } = advice.fit(i, answer);
     if !room.is_empty() {
-        let least = |Room { key, has, least }: &Room| format!("`{key} = {least}`, which is {has}");
+        let least = |Room { key, has, least }: &Room| format!("`{key} = {least}` in place of {has}");
         let all: Vec<String> = room.iter().map(least).collect();
         *text += &format!("  with {} it would be admitted\n", all.join(", and "));
     }

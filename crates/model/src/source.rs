@@ -64,7 +64,7 @@ pub struct Arrival {
 }
 
 /// The parameters of a source, as a scenario gives them.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum SourceParameters {
     /// A message every interval.
     Periodic(PeriodicParameters),

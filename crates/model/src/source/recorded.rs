@@ -48,7 +48,7 @@ pub enum Start {
 }
 
 /// Parameters of a [`RecordedSource`] source.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RecordedParameters {
     /// The trace.
     pub trace: Arc<Trace>,

@@ -13,7 +13,7 @@ use laxity_units::{Bytes, Span, Time};
 use super::{AdapterSpec, AskedTimes, Asks, Carries, ChannelCores, Experiment, MissesEffect, RefusalEffect};
 
 /// One channel.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ChannelSpec {
     /// Name, unique; copies are called `name-1`, `name-2` …
     pub name: String,
@@ -176,7 +176,7 @@ impl ChannelSpec {
 }
 
 /// The traffic of a channel's application.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum SourceSpec {
     /// No traffic.
     None,

@@ -2,6 +2,7 @@
 //!
 //! *Refused* alone would leave a reader to try deadlines by hand.
 
+mod search;
 mod turn;
 
 use laxity_admission::reception::bound;
@@ -11,8 +12,9 @@ use laxity_qos::discipline::Order;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_units::{Span, Time};
 
+use self::search::{between, least, least_of_some, readable};
 use self::turn::Turns;
-use super::admit::{self, promises, request, request_where_it_comes_in};
+use super::admit::{promises, request, request_where_it_comes_in};
 use super::answer::{Promise, Refused, Room};
 use super::proof::tests;
 use super::room::{self, NO_END};
@@ -86,6 +88,9 @@ pub struct Advice<'a> {
     /// Per station, the test of its table.
     tests: Option<Vec<Option<Test>>>,
     turns: Turns,
+    /// The channels that were asked about last, and the answers.
+    fit: Option<(usize, Fit)>,
+    shortfall: Option<(usize, Shortfall)>,
 }
 
 /// The reservations of hosts and ports for all channels.
@@ -99,7 +104,9 @@ struct All {
 impl<'a> Advice<'a> {
     /// For the channels of `experiment` that admission by `formula` refused.
     pub fn of(experiment: &'a Experiment, formula: Formula) -> Self {
-        Self { experiment, formula, all: None, uncovered: None, tests: None, turns: Turns::default() }
+        let turns = Turns::default();
+        let (fit, shortfall) = (None, None);
+        Self { experiment, formula, all: None, uncovered: None, tests: None, turns, fit, shortfall }
     }
 
     /// A change with which channel `index` would be admitted, of which the result was `refused`.
@@ -108,7 +115,10 @@ impl<'a> Advice<'a> {
         if refused.is_unkept() {
             return Fit::default();
         }
-        self.beside_all_others(index, |mut beside| {
+        if let Some((_, fit)) = self.fit.as_ref().filter(|(last, _)| are_copies(experiment, *last, index)) {
+            return fit.clone();
+        }
+        let fit = self.beside_all_others(index, |mut beside| {
             let station = match refused {
                 Promise::Refused(refused) => Some(refused.node),
                 _ => None,
@@ -118,12 +128,20 @@ impl<'a> Advice<'a> {
             let room = beside.room_in_adapter(refused);
             let room = room.unwrap_or_else(|| room::least(experiment, formula, index, refused));
             Fit { shortfall, interval, room }
-        })
+        });
+        self.fit = Some((index, fit.clone()));
+        fit
     }
 
     /// How far channel `index`, which was refused, is from being admitted.
     pub fn shortfall(&mut self, index: usize) -> Shortfall {
-        self.beside_all_others(index, |mut beside| beside.shortfall(None).unwrap_or_default())
+        if let Some((_, known)) = self.shortfall.filter(|(last, _)| are_copies(self.experiment, *last, index))
+        {
+            return known;
+        }
+        let found = self.beside_all_others(index, |mut beside| beside.shortfall(None).unwrap_or_default());
+        self.shortfall = Some((index, found));
+        found
     }
 
     /// The test that decides at `station` which channels fit together, where one of channels in an
@@ -173,6 +191,16 @@ impl All {
     }
 }
 
+/// Whether what lets one of two refused channels in would let the other in as well: they are copies but
+/// for the phases of their sources.
+fn are_copies(experiment: &Experiment, one: usize, other: usize) -> bool {
+    let (one, other) = (&experiment.channels[one], &experiment.channels[other]);
+    let kind = |channel: &ChannelSpec| std::mem::discriminant(&channel.source);
+    kind(one) == kind(other)
+        && conforms(one) == conforms(other)
+        && *one == ChannelSpec { name: one.name.clone(), source: one.source.clone(), ..other.clone() }
+}
+
 /// All channels except a refused one.
 struct Beside<'a> {
     experiment: &'a Experiment,
@@ -202,7 +230,7 @@ impl Beside<'_> {
             return where_it_comes_in(experiment, receiver, *index);
         }
         if experiment.ends_at_interfaces() || passes(experiment, &experiment.channels[*index]) {
-            return of_all_others(experiment, *formula, *index);
+            return of_all_others((experiment, *formula, *index), turns);
         }
         if experiment.via.is_some() {
             return of_a_virtual_interface(experiment, *index);
@@ -283,11 +311,7 @@ impl Beside<'_> {
                 request.is_some_and(|request| tables.would_admit(experiment, &channel, request))
             }
             (None, Some(before)) => before.as_ref().is_some_and(|before| before.fits(channel)),
-            (None, None) => {
-                let mut changed = experiment.clone();
-                changed.channels[*index] = channel;
-                admit::fits(&changed, *formula, *index)
-            }
+            (None, None) => turns.keeps((experiment, *formula, *index), &channel),
         };
         let kept = |channel| turns.keep((experiment, *formula, *index), &channel);
         // In other orders than these a packet may wait the longer the less is reserved, so there what
@@ -330,48 +354,6 @@ fn worst_source(spec: &TrafficSpec) -> SourceSpec {
     SourceSpec::Timed { parameters, jitter: Span::ZERO }
 }
 
-/// The least value of three significant figures from `least` on, which fits; of more figures if that
-/// does not fit.
-///
-/// A longer span need not fit, so each is tried.
-fn readable(least: Span, fits: &mut dyn FnMut(Span) -> bool) -> Span {
-    let mut rounded = (3..=6).map(|figures| least.rounded_up(figures));
-    rounded.find(|span| *span == least || fits(*span)).unwrap_or(least)
-}
-
-/// The least value beyond `asked` that fits, within a thousandth, as long as longer values fit,
-/// too. `None` if 32 768 times the value does not fit, which is checked first: in most cases either
-/// little is missing or no value helps.
-fn least(asked: Span, fits: &mut dyn FnMut(Span) -> bool) -> Option<Span> {
-    let long = asked.saturating_mul(1 << 15);
-    if fits(long) { between(asked, long, fits) } else { None }
-}
-
-/// The same where what is longer may not fit though something does: of as long, twice as long and
-/// so on the first that does decides.
-fn least_of_some(asked: Span, fits: &mut dyn FnMut(Span) -> bool) -> Option<Span> {
-    let mut twice = (1..=15).map(|times| asked.saturating_mul(1 << times));
-    let long = twice.find(|span| fits(*span))?;
-    between(long / 2, long, fits)
-}
-
-/// The least, from `short` that does not fit to `long` that does.
-fn between(mut short: Span, mut long: Span, fits: &mut dyn FnMut(Span) -> bool) -> Option<Span> {
-    while short.saturating_mul(2) < long {
-        let twice = short.saturating_mul(2);
-        if fits(twice) {
-            long = twice;
-            break;
-        }
-        short = twice;
-    }
-    while long.saturating_sub(short) > (short / 1000).max(Span::from_ps(1)) {
-        let middle = short + long.saturating_sub(short) / 2;
-        if fits(middle) { long = middle } else { short = middle }
-    }
-    Some(long)
-}
-
 /// The same of a virtual interface: the least delay that all of its way could keep.
 fn of_a_virtual_interface(experiment: &Experiment, index: usize) -> Option<Shortfall> {
     let channel = &experiment.channels[index];
@@ -403,15 +385,18 @@ pub fn undelivered(experiment: &Experiment, formula: Formula) -> Vec<Option<Unco
 
 /// The least deadline with which a channel through FIFO queues, or beside receivers, is admitted beside
 /// the others: its bound without one, unless the host divides deadlines.
-fn of_all_others(experiment: &Experiment, formula: Formula, index: usize) -> Option<Shortfall> {
-    let with = |deadline| {
-        let mut changed = experiment.clone();
-        changed.channels[index].deadline = Some(deadline);
-        changed
-    };
-    let mut fits = |deadline| admit::fits(&with(deadline), formula, index);
-    let long = experiment.channels[index].deadline?.saturating_mul(1 << 10);
-    let bound = promises(&with(long), formula).ok()?.channels[index].end_to_end_bound()?;
+fn of_all_others(
+    (experiment, formula, index): (&Experiment, Formula, usize),
+    turns: &Turns,
+) -> Option<Shortfall> {
+    let channel = &experiment.channels[index];
+    let with = |deadline| ChannelSpec { deadline: Some(deadline), ..channel.clone() };
+    let mut fits = |deadline| turns.keeps((experiment, formula, index), &with(deadline));
+    let long = channel.deadline?.max(channel.spec.min_interval).saturating_mul(1 << 10);
+    fits(long).then_some(())?;
+    let mut changed = experiment.clone();
+    changed.channels[index] = with(long);
+    let bound = promises(&changed, formula).ok()?.channels[index].end_to_end_bound()?;
     let least = if fits(bound) { bound } else { between(bound, long, &mut fits)? };
     let proposed = readable(least, &mut fits);
     Some(Shortfall { admissible: Some(least), proposed: Some(proposed), ..Shortfall::default() })
@@ -444,51 +429,4 @@ fn largest(wait: &Breakdown, service: &Breakdown, bound: Option<Bound>) -> Optio
     });
     let terms = wait.terms().iter().chain(service.terms()).copied().chain(others);
     terms.reduce(|most, term| if term.cost > most.cost { term } else { most })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_proposed_value_fits_and_is_short() {
-        let least = Span::from_ps(33_965_599_992);
-        let ps = |figures| least.rounded_up(figures).as_ps();
-        assert_eq!(readable(least, &mut |span| span >= least).to_string(), "34 ms");
-        // 34 ms and 33.97 ms do not fit, although less does.
-        let found = readable(least, &mut |span| span.as_ps() <= ps(5));
-        assert_eq!((found.as_ps(), found.to_string().as_str()), (ps(5), "33.966 ms"));
-        assert_eq!(readable(least, &mut |_| false), least);
-        let mut asked = 0;
-        readable(Span::from_ms(34), &mut |_| {
-            asked += 1;
-            true
-        });
-        assert_eq!(asked, 0, "a short value is known to fit");
-    }
-
-    #[test]
-    fn the_least_is_found_with_few_questions_and_nothing_with_one() {
-        let ms = Span::from_ms;
-        for edge in [ms(1) + Span::from_ps(1), Span::from_us(1300), ms(2), ms(7), ms(32_768)] {
-            let mut asked = 0;
-            let found = least(ms(1), &mut |span| {
-                asked += 1;
-                span >= edge
-            });
-            let found = found.expect("it fits at last");
-            assert!(found >= edge && found <= edge + edge / 1000 + Span::from_us(1), "{found} of {edge}");
-            assert!(asked < 30, "{asked} questions for {edge}");
-        }
-        let mut asked = 0;
-        let none = least(ms(1), &mut |_| {
-            asked += 1;
-            false
-        });
-        assert_eq!((none, asked), (None, 1));
-        // Too long values do not fit either.
-        let found = least_of_some(ms(1), &mut |span| (ms(5)..ms(9)).contains(&span)).unwrap();
-        assert!(found >= ms(5) && found <= ms(5) + Span::from_us(6), "{found}");
-        assert_eq!(least_of_some(ms(1), &mut |span| span > ms(40_000)), None);
-    }
 }

@@ -25,6 +25,8 @@ enum Of {
 
 /// More than any need; sums of it are infinite, too.
 pub(super) const NO_END: u64 = 1 << 30;
+/// The most that a file can say of all but packets.
+const MOST: u64 = 1_000_000;
 
 impl Of {
     const ALL: [Of; 6] =
@@ -108,7 +110,9 @@ pub(super) fn least(experiment: &Experiment, formula: Formula, i: usize, refused
         };
         (!enough(has)).then(|| Room { key: of.key(), has, least: count(has, enough) })
     };
-    all.into_iter().filter_map(of).collect()
+    let rooms: Vec<Room> = all.into_iter().filter_map(of).collect();
+    let can_be = |room: &Room| room.key == Of::Packets.key() || room.least <= MOST;
+    if rooms.iter().all(can_be) { rooms } else { Vec::new() }
 }
 
 /// The least beyond `has` that is enough, which [`NO_END`] is.

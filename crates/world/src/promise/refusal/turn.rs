@@ -49,6 +49,15 @@ impl Turns {
             return None;
         }
         self.looks.set(looks);
+        Some(self.keeps((experiment, formula, index), changed))
+    }
+
+    /// The same however long it takes.
+    pub(super) fn keeps(
+        &self,
+        (experiment, formula, index): (&Experiment, Formula, usize),
+        changed: &ChannelSpec,
+    ) -> bool {
         let of = |experiment: &Experiment| {
             let promises = promises(experiment, formula).ok();
             let admitted = |promise: &Promise| !promise.is_refused();
@@ -57,9 +66,8 @@ impl Turns {
         let before = self.admitted.get_or_init(|| of(experiment).unwrap_or_default());
         let mut file = experiment.clone();
         file.channels[index] = changed.clone();
-        let after = of(&file);
         let keeps = |after: Vec<bool>| after[index] && before.iter().zip(&after).all(|(was, is)| !was || *is);
-        Some(after.is_some_and(keeps))
+        of(&file).is_some_and(keeps)
     }
 }
 
