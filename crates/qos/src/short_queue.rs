@@ -57,6 +57,13 @@ impl<T> ShortQueue<T> {
         }
     }
 
+    /// Inserts `item` before all others.
+    pub fn push_front(&mut self, item: T) {
+        if let Some(first) = self.first.replace(item) {
+            self.behind.push_front(first);
+        }
+    }
+
     /// Removes the first item.
     #[inline]
     pub fn pop_front(&mut self) -> Option<T> {
@@ -107,7 +114,7 @@ mod tests {
         /// Any sequence of insertions and removals gives the same result as with the queue of the
         /// standard library.
         #[test]
-        fn it_is_a_queue(steps in prop::collection::vec(0u8..6, 0..80)) {
+        fn it_is_a_queue(steps in prop::collection::vec(0u8..7, 0..80)) {
             let (mut short, mut queue) = (ShortQueue::new(), VecDeque::new());
             for (number, step) in (0u32..).zip(steps) {
                 match step {
@@ -119,6 +126,10 @@ mod tests {
                     4 => {
                         short.retain(|item| item % 3 != 0);
                         queue.retain(|item| item % 3 != 0);
+                    }
+                    5 => {
+                        short.push_front(number);
+                        queue.push_front(number);
                     }
                     _ if number % 7 == 0 => prop_assert!(short.drain().eq(queue.drain(..))),
                     _ => {}
