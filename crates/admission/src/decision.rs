@@ -154,6 +154,8 @@ pub enum Reason {
     /// More channels than priorities, and those that would have to share one wait too long for each
     /// other.
     SharedLevels,
+    /// The CPU may hand a packet over after its launch time, and the adapter loses the packet.
+    LaunchedLate,
 }
 
 impl fmt::Display for AdmissionRefusal {
@@ -179,6 +181,9 @@ impl fmt::Display for AdmissionRefusal {
             Reason::NoRoomInFrames => "what comes with it, or before it, may never be done",
             Reason::SharedLevels => {
                 "there are more channels than priorities, and those that would share one are late for each other"
+            }
+            Reason::LaunchedLate => {
+                "a packet may be handed over after its launch time (`host.subsystem.link.launch`)"
             }
         };
         let resource = match self.resource {

@@ -443,6 +443,12 @@ impl Request {
         Self { buffers: Some(buffers), ..self }
     }
 
+    /// The same without a limit of its room.
+    #[must_use]
+    pub(super) fn with_any_room(self) -> Self {
+        Self { buffers: None, ..self }
+    }
+
     /// The same with a program that takes its messages.
     #[must_use]
     pub fn read_by(self, program: ReceivingProgram) -> Self {

@@ -48,6 +48,7 @@ mod environment;
 mod handed;
 pub mod holistic;
 mod ideal;
+mod launched_host;
 mod least;
 mod levelled_host;
 mod levels;
@@ -78,6 +79,7 @@ pub use environment::{
     Above, ApplicationWork, BestEffort, Buffers, Counting, CountingOthers, Environment, EnvironmentError,
     Formula, Interference, OtherLink, ReceivingProgram, Request, RequestError, ResourceModel,
 };
+pub use launched_host::LaunchedHost;
 pub use levelled_host::LevelledHost;
 pub use rated_host::{RatedHost, Unrated};
 pub use rates::{Early, Pays, RateRequest, RateTable};
