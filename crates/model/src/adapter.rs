@@ -29,7 +29,7 @@ pub use null::Null;
 pub(crate) use pipeline::Ranked;
 pub use pipeline::{PacketDirection, Pipeline, StageReport};
 
-use laxity_qos::channel::{ChannelId, LinkId, Packet, Slot, Slots};
+use laxity_qos::channel::{ChannelId, Dropped, LinkId, Packet, Slot, Slots};
 use laxity_qos::discipline::Groups;
 use laxity_units::{Span, Time};
 
@@ -118,6 +118,20 @@ pub enum Loss {
     Reset,
     /// Its frame had left, but the adapter lost it before its response: to the host it is lost.
     Unconfirmed,
+    /// Its launch time had passed when it was handed over.
+    Launch,
+}
+
+impl Loss {
+    /// The cause by which the host counts a lost message.
+    pub fn cause(self) -> Dropped {
+        match self {
+            Loss::Launch => Dropped::Launch,
+            Loss::Overload | Loss::Contract | Loss::Late | Loss::Medium | Loss::Reset | Loss::Unconfirmed => {
+                Dropped::Adapter
+            }
+        }
+    }
 }
 
 /// The medium's reply to an adapter.

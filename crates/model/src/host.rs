@@ -34,8 +34,8 @@ use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
 use laxity_qos::channel::{
-    ChannelConfig, ChannelId, Computed, Computing, Config, CoreId, Delivery, Label, LinkId, LinkParadigm,
-    Packet, Sent, Slot, Subsystem, Thread,
+    ChannelConfig, ChannelId, Computed, Computing, Config, CoreId, Delivery, Dropped, Label, LinkId,
+    LinkParadigm, Packet, Sent, Slot, Subsystem, Thread,
 };
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::few::Few;
@@ -52,8 +52,8 @@ pub use applications::{Applications, Endless, Senders};
 pub enum Interrupt<P = Packet> {
     /// The adapter completed the transmission of a packet.
     Transmitted(P),
-    /// The adapter lost a packet.
-    Failed(P),
+    /// The adapter lost a packet, by that cause.
+    Failed(P, Dropped),
     /// The adapter finished a part of its work; the host has no work to do.
     Progress(P),
     /// As `Progress`, and the adapter waits for a command to proceed.
@@ -86,7 +86,7 @@ impl<P> Interrupt<P> {
     fn packet(&self) -> Option<&P> {
         match self {
             Interrupt::Transmitted(packet)
-            | Interrupt::Failed(packet)
+            | Interrupt::Failed(packet, _)
             | Interrupt::Progress(packet)
             | Interrupt::Handshake(packet)
             | Interrupt::Received(packet) => Some(packet),

@@ -491,7 +491,7 @@ impl HostNode {
             AdapterResponse::Transmitted(packet) => Interrupt::Transmitted(packet),
             AdapterResponse::Failed(packet, loss) => {
                 tell(NodeOutput::Failed(shared.packets.at(packet), loss));
-                Interrupt::Failed(packet)
+                Interrupt::Failed(packet, loss.cause())
             }
             AdapterResponse::Received(packet) => Interrupt::Received(packet),
         };

@@ -142,7 +142,7 @@ impl Told<Host, Output> {
         let packets = &mut self.packets;
         let interrupt = match interrupt {
             Interrupt::Transmitted(packet) => Interrupt::Transmitted(packets.put(&packet)),
-            Interrupt::Failed(packet) => Interrupt::Failed(packets.put(&packet)),
+            Interrupt::Failed(packet, cause) => Interrupt::Failed(packets.put(&packet), cause),
             Interrupt::Progress(packet) => Interrupt::Progress(packets.put(&packet)),
             Interrupt::Handshake(packet) => Interrupt::Handshake(packets.put(&packet)),
             Interrupt::Received(packet) => Interrupt::Received(packets.put(&packet)),

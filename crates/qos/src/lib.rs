@@ -37,6 +37,7 @@
 //!         order,
 //!         early,
 //!         depth: 1,
+//!         launch: None,
 //!         speed: LinkCosts::default(),
 //!         frame: Span::ZERO,
 //!     },

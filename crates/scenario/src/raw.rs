@@ -294,6 +294,12 @@ pub(crate) struct RawLink {
     /// Packets handed to the adapter and not yet completed, at most: the pipeline depth. Default 1; with the
     /// paradigm `adapter`, no limit.
     pub(crate) depth: Option<Written<Whole<1, 65536>>>,
+    /// The launch time of real-time packets, counted from the logical arrival of their message (`etf`
+    /// and `SO_TXTIME` of Linux): the adapter begins a packet no sooner, and then before best effort.
+    /// A packet that is handed over after its launch time is lost (`drops.launch`). So the CPU has to be
+    /// done by then, and admission refuses a channel where it may not be. For null adapters and the
+    /// paradigm `adapter`. Default: none.
+    pub(crate) launch: Option<Written<Bounded<Interval>>>,
     /// Whether early packets within the horizon go before best effort. Default `false`; `true`
     /// where a channel `carries` frames and `horizon` is left out.
     pub(crate) early_above_best_effort: Option<Written<bool>>,

@@ -28,6 +28,7 @@ causes! {
         "the message was smaller than the smallest of its contract, or of what best effort declares";
     Oversize "oversize" "the message was larger than its contract and could not be carried in pieces of it";
     Adapter "adapter" "the adapter lost a packet of the message";
+    Launch "launch" "a packet of the message was handed over after its launch time";
     Ring "ring" "it came in and the interface had no slot for it: nothing was spent on it";
     Early "early" "it came in and was refused at its first command, for want of a receive buffer";
     ReceiveBuffers "receive_buffers"

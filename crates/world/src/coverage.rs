@@ -48,6 +48,7 @@ mod faults;
 mod fifo;
 mod host;
 mod incoming;
+mod launched;
 mod lines;
 mod medium;
 mod policing;
@@ -144,6 +145,10 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
             return Ok(vec![several(experiment, node, &covered)?]);
         };
         let link = match &adapters[attached.adapter] {
+            AdapterSpec::Null(link) if experiment.launch(node).is_some() => {
+                medium(experiment, node)?;
+                return Ok(vec![launched::covered(experiment, node, *link, &covered)?]);
+            }
             AdapterSpec::Null(link) if covered.model == ResourceModel::Handed => {
                 medium(experiment, node)?;
                 patient(&hosts[*host], *link)?;
@@ -312,8 +317,8 @@ fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
     };
     let (link, levels) = ((*link).into(), levels(by_level));
     let (model, further) = (ResourceModel::Ideal, Vec::new());
-    let (any_order, ahead) = (false, false);
-    Ok(Covered { model, link, further, rates, row: None, by_level, levels, any_order, ahead, depth: 1 })
+    let (row, any_order, ahead, depth, launch) = (None, false, false, 1, None);
+    Ok(Covered { model, link, further, rates, row, by_level, levels, any_order, ahead, depth, launch })
 }
 
 /// Whether a station that is so covered covers the channel's policies; `leaves` says whether the

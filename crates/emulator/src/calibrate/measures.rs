@@ -124,6 +124,7 @@ fn config(packet: Bytes) -> Config {
             order: Order::MultiClassEdf,
             early: EarlyPolicy::HOLD,
             depth: 1,
+            launch: None,
             speed: laxity_qos::costs::LinkCosts::default(),
             frame: laxity_units::Span::ZERO,
         },

@@ -51,8 +51,8 @@ impl EmulatedHost<'_> {
                     self.subsystem.transmitted(CoreId::FIRST, now, &packet);
                     self.settled(&packet);
                 }
-                AdapterResponse::Failed(packet, _) => {
-                    self.subsystem.failed(CoreId::FIRST, now, &packet);
+                AdapterResponse::Failed(packet, loss) => {
+                    self.subsystem.failed(CoreId::FIRST, now, &packet, loss.cause());
                     self.settled(&packet);
                 }
                 AdapterResponse::Received(packet) => {

@@ -2,17 +2,30 @@
 //!
 //! The papers' own emulated adapter (structuring §4.3, resource §2.3.2). It is all that a host needs of an
 //! adapter to be studied: a bounded, predictable transmission time.
+//!
+//! # Launch times
+//!
+//! With a launch time (`launch.rs`) a real-time packet waits in the device until its logical arrival
+//! plus an offset. The link then takes the packet before all packets without a launch time. A packet
+//! that is being transmitted is not interrupted, and no packet is kept back because a launch time is
+//! near.
+
+mod launch;
 
 use laxity_qos::channel::Slot;
 use laxity_qos::costs::LinkCosts;
+use laxity_qos::discipline::Class;
+use laxity_qos::seldom::seldom;
 use laxity_qos::short_queue::ShortQueue;
 use laxity_units::{Span, Time};
 
 use crate::around::Around;
 
 use super::{AdapterOutput, AdapterResponse, Loss, StageReport};
+use launch::Launches;
 
-/// Transmits one packet at a time, in the order given.
+/// Transmits one packet at a time, in the order given; those with launch times before others, in the
+/// order of these times.
 #[derive(Debug)]
 pub struct Null {
     costs: LinkCosts,
@@ -27,6 +40,11 @@ pub struct Null {
     passed: u64,
     /// Most packets that ever waited behind the one in transmission.
     longest: usize,
+    /// Packets that wait for their launch times; `None` where packets have none.
+    launches: Option<Box<Launches>>,
+    /// When the link, idle now, begins a packet that waits for its launch time; `Time::MAX` if it is
+    /// busy or no packet waits.
+    wakes: Time,
 }
 
 impl Null {
@@ -41,7 +59,16 @@ impl Null {
             busy: Span::ZERO,
             passed: 0,
             longest: 0,
+            launches: None,
+            wakes: Time::MAX,
         }
+    }
+
+    /// The same with launch times: real-time packets begin no sooner than `offset` after their logical
+    /// arrival, and are lost if they are handed over later.
+    #[must_use]
+    pub fn launching(self, offset: Span) -> Self {
+        Self { launches: Some(Box::new(Launches::new(offset))), ..self }
     }
 
     /// From now on says when a transmission begins.
@@ -55,28 +82,60 @@ impl Null {
         packet: Slot,
         around: &mut impl Around<AdapterOutput<Slot>>,
     ) -> bool {
+        if seldom(self.launches.is_some()) && around.packets().at(packet).tag.class == Class::RealTime {
+            self.launch(now, packet, around);
+            return true;
+        }
         self.queue.push_back(packet);
-        self.longest = self.longest.max(self.queue.len() - 1);
+        self.longest = self.longest.max(self.waiting());
         if self.queue.len() == 1 {
             self.start(now, around);
         }
         true
     }
 
+    /// Takes a packet that has a launch time.
+    #[inline(never)]
+    fn launch(&mut self, now: Time, packet: Slot, around: &mut impl Around<AdapterOutput<Slot>>) {
+        let arrival = around.packets().at(packet).tag.logical_arrival;
+        let launches = self.launches.as_mut().expect("packets have launch times");
+        if !launches.put(now, arrival, packet) {
+            let lost = AdapterResponse::Failed(packet, Loss::Launch);
+            return around.tell(AdapterOutput::Response(lost));
+        }
+        if self.queue.is_empty() {
+            self.start(now, around);
+        }
+        self.longest = self.longest.max(self.waiting());
+    }
+
     pub(super) fn reset(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         self.busy += self.under_way(now);
-        self.completes = Time::MAX;
-        for packet in self.queue.drain() {
+        (self.completes, self.wakes) = (Time::MAX, Time::MAX);
+        let waiting = self.launches.iter_mut().flat_map(|launches| launches.drain());
+        for packet in self.queue.drain().chain(waiting) {
             around.tell(AdapterOutput::Response(AdapterResponse::Failed(packet, Loss::Reset)));
         }
     }
 
     pub(super) fn held(&self) -> usize {
-        self.queue.len()
+        self.queue.len() + self.launches.as_ref().map_or(0, |launches| launches.len())
     }
 
+    /// Packets in it that are not in transmission.
+    fn waiting(&self) -> usize {
+        self.held() - usize::from(!self.queue.is_empty())
+    }
+
+    /// The idle link takes the next packet, if one may begin.
     fn start(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         self.completes = Time::MAX;
+        if let Some(launches) = &mut self.launches {
+            if let Some(packet) = launches.take(now) {
+                self.queue.push_front(packet);
+            }
+            self.wakes = if self.queue.is_empty() { launches.next() } else { Time::MAX };
+        }
         if let Some(&packet) = self.queue.front() {
             let time = self.costs.transmit(around.packets().at(packet).size);
             (self.began, self.completes) = (now, now + time);
@@ -94,12 +153,14 @@ impl Null {
             around.tell(AdapterOutput::Frame { packet, more: !self.queue.is_empty() });
             around.tell(AdapterOutput::Response(AdapterResponse::Transmitted(packet)));
             self.start(now, around);
+        } else if self.wakes <= now {
+            self.start(now, around);
         }
     }
 
     #[inline]
     pub(super) fn due(&self) -> Time {
-        self.completes
+        self.completes.min(self.wakes)
     }
 
     /// For how long the packet at the front has been in transmission at `now`.
@@ -111,7 +172,7 @@ impl Null {
     }
 
     pub(super) fn stages(&self, now: Time) -> impl Iterator<Item = StageReport> {
-        let (waiting, longest) = (self.queue.len().saturating_sub(1), self.longest);
+        let (waiting, longest) = (self.waiting(), self.longest);
         let (name, busy, passed) = ("link".into(), self.busy + self.under_way(now), self.passed);
         std::iter::once(StageReport { name, busy, waiting, longest, passed })
     }
@@ -216,5 +277,114 @@ mod tests {
         );
         assert!(null.transmit(at(20), &packet(2, 5)), "it takes all");
         assert_eq!(null.next_deadline(), Some(at(30)));
+    }
+
+    /// A device in which packets launch 30 us after their logical arrivals.
+    fn launching() -> Told<Adapter, AdapterOutput> {
+        Told::new(Adapter::Null(
+            Null::new(LinkCosts::new(Span::from_us(10), Span::ZERO)).launching(Span::from_us(30)),
+        ))
+    }
+
+    /// A real-time packet of that logical arrival.
+    fn timed(message: u64, arrival: u64) -> Packet {
+        let plain = packet(message, 5);
+        Packet { tag: Tag { class: Class::RealTime, logical_arrival: at(arrival), ..plain.tag }, ..plain }
+    }
+
+    /// The frames and losses until the device is empty, with their times.
+    fn outcome(null: &mut Told<Adapter, AdapterOutput>) -> Vec<(u64, &'static str, u64)> {
+        let mut outcome = Vec::new();
+        loop {
+            let mut now = u64::MAX;
+            if let Some(due) = null.next_deadline() {
+                now = due.saturating_since(Time::ZERO).as_ps() / 1_000_000;
+                null.timer(due);
+            }
+            while let Some(output) = null.poll_output() {
+                match output {
+                    AdapterOutput::Frame { packet, .. } => outcome.push((now, "sent", packet.message)),
+                    AdapterOutput::Response(AdapterResponse::Failed(packet, Loss::Launch)) => {
+                        outcome.push((now, "late", packet.message));
+                    }
+                    AdapterOutput::Response(_) => {}
+                    other => panic!("{other:?}"),
+                }
+            }
+            if now == u64::MAX {
+                return outcome;
+            }
+        }
+    }
+
+    /// Packets 0, 1 and 2 launch at 60, 40 and 40: 1 before 2, which was handed over after it. The link
+    /// is idle until 40. Packet 2 ends at 60, when 0 may begin.
+    #[test]
+    fn packets_leave_in_the_order_of_their_launch_times() {
+        let mut null = launching();
+        for packet in [timed(0, 30), timed(1, 10), timed(2, 10)] {
+            assert!(null.transmit(at(5), &packet));
+        }
+        assert_eq!((null.held(), null.next_deadline()), (3, Some(at(40))));
+        assert_eq!(outcome(&mut null), [(50, "sent", 1), (60, "sent", 2), (70, "sent", 0)]);
+        let report = null.stages(at(90)).remove(0);
+        assert_eq!(
+            (report.busy, report.waiting, report.longest, report.passed),
+            (Span::from_us(30), 0, 3, 3)
+        );
+    }
+
+    /// Best effort has the link before the first launch time. It is not interrupted at 40, and the rest
+    /// of it waits for both packets that launch at 40 and at 50, though it was handed over first.
+    #[test]
+    fn a_launched_packet_goes_before_all_that_has_no_launch_time() {
+        let mut null = launching();
+        assert!(null.transmit(at(0), &timed(0, 10)));
+        for message in [10, 11, 12] {
+            assert!(null.transmit(at(25), &packet(message, 5)));
+        }
+        assert!(null.transmit(at(26), &timed(1, 20)));
+        let sent = [(35, "sent", 10), (45, "sent", 11), (55, "sent", 0), (65, "sent", 1), (75, "sent", 12)];
+        assert_eq!(outcome(&mut null), sent);
+    }
+
+    /// A packet that is handed over at its launch time begins at once, before best effort of that
+    /// instant. A packet that is handed over a nanosecond later is lost, and the link stays idle.
+    #[test]
+    fn a_packet_that_is_handed_over_after_its_launch_time_is_lost() {
+        let mut null = launching();
+        assert!(null.transmit(at(30), &timed(0, 0)));
+        assert!(null.transmit(at(30), &packet(9, 5)));
+        assert!(null.transmit(at(30) + Span::from_ns(1), &timed(1, 0)));
+        let lost = AdapterOutput::Response(AdapterResponse::Failed(timed(1, 0), Loss::Launch));
+        assert_eq!(null.poll_output(), Some(lost));
+        assert_eq!(null.held(), 2);
+        assert_eq!(outcome(&mut null), [(40, "sent", 0), (50, "sent", 9)]);
+        assert!(null.transmit(at(99), &timed(2, 68)));
+        assert_eq!(outcome(&mut null), [(u64::MAX, "late", 2)]);
+        assert_eq!((null.held(), null.next_deadline()), (0, None));
+    }
+
+    /// At 40 a packet of best effort is handed over before the device is called for the packet that
+    /// launches then.
+    #[test]
+    fn at_its_launch_time_a_packet_goes_before_best_effort() {
+        let mut null = launching();
+        assert!(null.transmit(at(0), &timed(0, 10)));
+        assert!(null.transmit(at(40), &packet(9, 5)));
+        assert_eq!(outcome(&mut null), [(50, "sent", 0), (60, "sent", 9)]);
+    }
+
+    #[test]
+    fn a_reset_gives_back_what_waits_for_its_launch_time() {
+        let mut null = launching();
+        assert!(null.transmit(at(0), &packet(9, 5)));
+        assert!(null.transmit(at(0), &timed(0, 10)));
+        null.reset(at(4));
+        for lost in [packet(9, 5), timed(0, 10)] {
+            let failed = AdapterResponse::Failed(lost, Loss::Reset);
+            assert_eq!(null.poll_output(), Some(AdapterOutput::Response(failed)));
+        }
+        assert_eq!((null.held(), null.next_deadline()), (0, None));
     }
 }

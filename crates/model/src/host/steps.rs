@@ -347,9 +347,9 @@ impl Host {
                 subsystem.transmitted(core, now, packet);
                 senders.returned(packet);
             }
-            Interrupt::Failed(packet) => {
+            Interrupt::Failed(packet, cause) => {
                 let packet = around.packets().free(packet);
-                subsystem.failed(core, now, packet);
+                subsystem.failed(core, now, packet, cause);
                 senders.returned(packet);
             }
             Interrupt::Progress(_) | Interrupt::Nothing => {}

@@ -60,6 +60,10 @@ pub struct LinkConfig {
     /// Pipeline depth: maximum number of packets handed to the adapter and not yet completed; at
     /// least 1.
     pub depth: u32,
+    /// Launch time of a real-time packet, counted from its logical arrival; not zero. The adapter
+    /// begins a packet no sooner, and loses a packet that is handed over later. `None`: the adapter
+    /// begins a packet when the link is free.
+    pub launch: Option<Span>,
     /// Maximum time on the link for a packet of a size, for disciplines that follow a fluid link.
     pub speed: LinkCosts,
     /// The shortest frame, for framing disciplines.

@@ -144,6 +144,8 @@ pub enum Dropped {
     Incomplete,
     /// The adapter lost a packet of the message.
     Adapter,
+    /// A packet of the message was handed over after its launch time.
+    Launch,
     /// The receiving adapter had no slot for the packet.
     Ring,
     /// The packet was refused at its first command, for want of a receive buffer.

@@ -313,16 +313,16 @@ impl Subsystem {
         self.returned(core, now, packet);
     }
 
-    /// The adapter lost a packet and notified `core`; the packet's buffer is freed as after a
-    /// transmission.
+    /// The adapter lost a packet by that `cause` and notified `core`; the packet's buffer is freed as
+    /// after a transmission.
     ///
     /// # Panics
     ///
     /// If the subsystem has not given the packet to the adapter, or has got it back already.
-    pub fn failed(&mut self, core: CoreId, now: Time, packet: &Packet) {
+    pub fn failed(&mut self, core: CoreId, now: Time, packet: &Packet, cause: Dropped) {
         let channel = &mut self.channels[packet.channel];
         if channel.broken.insert(packet.message) {
-            *channel.counters.dropped.entry(Dropped::Adapter).or_default() += 1;
+            *channel.counters.dropped.entry(cause).or_default() += 1;
         }
         channel.counters.dropped_packets += 1;
         self.returned(core, now, packet);

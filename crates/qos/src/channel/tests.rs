@@ -48,6 +48,7 @@ fn config() -> Config {
             order: Order::MultiClassEdf,
             early: EarlyPolicy::HOLD,
             depth: 1,
+            launch: None,
             speed: LinkCosts::default(),
             frame: Span::ZERO,
         },

@@ -26,6 +26,22 @@ pub(super) fn cut_through(cx: &mut Context<'_>, experiment: &Experiment) -> Resu
     Ok(())
 }
 
+/// Refuses launch times before adapters that have none.
+pub(super) fn launch_times(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
+    let described = |node: &usize| {
+        let mut links = experiment.links_of(*node);
+        links.any(|link| matches!(experiment.adapter_of(*node, link), AdapterSpec::Described(_)))
+    };
+    let launches = |node: &usize| experiment.launch(*node).is_some();
+    match (0..experiment.nodes.len()).filter(launches).find(described) {
+        Some(node) => {
+            let reason = format!("{}: an adapter of stages has no launch times", experiment.place(node));
+            Err(cx.fault(&WHOLE, reason, "use an adapter of `kind = \"null\"`, or remove `launch`"))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Refuses a host in a thread with several adapters: the rings between lead to one.
 pub(super) fn host_in_thread(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
     match &experiment.nodes[..] {

@@ -325,12 +325,14 @@ fn link(
 ) -> Result<(LinkConfig, HostSpans), Reported> {
     let part = cx.part_or_empty(part, owner)?;
     let span = part.span();
-    let RawLink { paradigm, core, order, frame, horizon, depth, early_above_best_effort } = part.into_inner();
+    let RawLink { paradigm, core, order, frame, horizon, depth, launch, early_above_best_effort } =
+        part.into_inner();
     let paradigm = cx.optional(paradigm);
     let core = core_number(cx, core);
     let order = cx.optional(order);
     let horizon = cx.optional(horizon).map(|horizon| horizon.map(|horizon| horizon.into_inner().get()));
     let depth = cx.optional(depth);
+    let launch = cx.optional(launch);
     let above_best_effort = cx.optional(early_above_best_effort);
     let paradigm = paradigm?;
     let (horizon, above_best_effort) = (horizon?, above_best_effort?.map(Spanned::into_inner));
@@ -350,6 +352,14 @@ fn link(
         _ => (Order::MultiClassEdf, 1),
     };
     let order = order?.map_or(usual_order, Spanned::into_inner);
+    let launch = match launch? {
+        Some(launch) if paradigm != LinkParadigm::Adapter => {
+            let reason =
+                "a packet waits for its launch time in the adapter, which has each packet as it is made";
+            return Err(cx.fault(&launch.span(), reason, "say `paradigm = \"adapter\"`, or remove this"));
+        }
+        launch => launch.map(|launch| launch.into_inner().get()),
+    };
     let config = LinkConfig {
         paradigm,
         core: core.map_or(CoreId::FIRST, |(core, _)| core),
@@ -362,6 +372,7 @@ fn link(
             above_best_effort: above_best_effort.unwrap_or_default(),
         },
         depth: depth?.map_or(usual_depth, |depth| depth.into_inner().small()),
+        launch,
     };
     Ok((config, spans))
 }

@@ -35,10 +35,12 @@ impl Dice {
         let requests = Seed::new(seed).stream(&format!("scenario {number}, requests"));
         let levels = Seed::new(seed).stream(&format!("scenario {number}, levels"));
         let ends = Seed::new(seed).stream(&format!("scenario {number}, ends"));
+        let launches = Seed::new(seed).stream(&format!("scenario {number}, launches"));
         let beside =
             |stream, aside: Option<Self>| Self { stream, grid, aside: aside.map(Box::new), further: None };
         let aside = beside(later, Some(beside(latest, Some(beside(newest, None)))));
-        let levels = Self { further: Some(Box::new(beside(ends, None))), ..beside(levels, None) };
+        let ends = Self { further: Some(Box::new(beside(launches, None))), ..beside(ends, None) };
+        let levels = Self { further: Some(Box::new(ends)), ..beside(levels, None) };
         let requests = Self { further: Some(Box::new(levels)), ..beside(requests, None) };
         let queues = Self { further: Some(Box::new(requests)), ..beside(queues, None) };
         let excess = Self { further: Some(Box::new(queues)), ..beside(excess, None) };
@@ -123,6 +125,11 @@ impl Dice {
     /// And for nodes at the ends of paths that receive at interfaces.
     pub(super) fn ends(&mut self) -> &mut Dice {
         self.levels().further()
+    }
+
+    /// And for launch times.
+    pub(super) fn launches(&mut self) -> &mut Dice {
+        self.ends().further()
     }
 
     pub(super) fn below(&mut self, n: u64) -> u64 {

@@ -134,6 +134,10 @@ fn subsystem(dice: &mut Dice, theme: &Theme) -> Drafted<RawSubsystem> {
         true => (dice.queues().pick(&["fifo", "multiclass_edf"]), "fifo"),
         false => (cpu, link_order),
     };
+    let (cpu, link_order) = match theme.launches && dice.launches().chance(0.95) {
+        true => ("multiclass_edf", dice.launches().pick(&["fifo", "fifo", "fifo", "edf", "multiclass_edf"])),
+        false => (cpu, link_order),
+    };
     let link = link(dice, theme, link_order);
     table!(RawSubsystem {
         processing: dice.any::<Processing>(0.6),
@@ -225,6 +229,14 @@ fn link(dice: &mut Dice, theme: &Theme, order: &str) -> Drafted<RawLink> {
         depth: dice.maybe(if theme.paradigm == "adapter" { 0.08 } else { 0.4 }, |dice| {
             whole(dice.pick(&[1, 2, 3, 8, 64]))
         }),
+        // From what the first packet takes to what many messages take.
+        launch: match theme.launches {
+            true => {
+                let least = theme.work(theme.packet);
+                quantity(dice.launches().span(least, least * 64))
+            }
+            false => unsaid(),
+        },
         early_above_best_effort: dice.maybe(0.25, |dice| boolean(dice.chance(0.7))),
     })
 }

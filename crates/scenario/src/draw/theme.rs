@@ -116,6 +116,8 @@ pub(super) struct Theme {
     pub(super) cores: u64,
     /// The last of the hosts by name receives at interfaces, and most channels end there.
     pub(super) ends: bool,
+    /// Real-time packets have launch times.
+    pub(super) launches: bool,
 }
 
 /// Names of groups.
@@ -290,6 +292,7 @@ impl Theme {
                 false => 1,
             },
             ends: false,
+            launches: false,
         };
         let hub = theme.divided && matches!(place, Place::Nodes { hosts: 4, .. });
         let theme = Self { hub: hub && dice.hubs().chance(0.5), ..theme };
@@ -307,7 +310,14 @@ impl Theme {
         // Deadlines beyond intervals leave time for turns of the receiver.
         let late = ends && !theme.off && dice.ends().chance(0.6);
         let theme = Self { ends, demand: theme.demand || late, ..theme };
-        if calm && dice.queues().chance(0.3) { theme.with_queues(dice.queues()) } else { theme }
+        let theme = if calm && dice.queues().chance(0.3) { theme.with_queues(dice.queues()) } else { theme };
+        let stages = theme.row.is_some_and(|row| row.tells_late);
+        let launchable = analysed && alike && !(stages || theme.ideal || theme.free || theme.careless);
+        match launchable && dice.launches().chance(0.08) {
+            // Hosts that work ahead have as many launch times as others: the adapter holds what is early.
+            true => Self { launches: true, paradigm: "adapter", chancy: false, ..theme },
+            false => theme,
+        }
     }
 
     /// The same with FIFO queues at ports, and perhaps at the links of hosts that take no time.

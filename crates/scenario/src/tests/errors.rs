@@ -218,6 +218,9 @@ shown! {
         warmup_of_another_kind: with("warmup = 2048", "warmup = \"1 s\"");
         nothing_sent: with("\"bursty\"", "\"none\"").replace("kind = \"periodic\", rate = \"400 KiB/s\"", "kind = \"none\"");
         fill_of_best_effort: and("[admission]\nfill = \"bulk\"");
+        launched_by_the_host: with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { link = { launch = \"1 ms\" } }");
+        launched_at_once: with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { link = { paradigm = \"adapter\", launch = \"0 us\" } }");
+        launched_by_stages: with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { link = { paradigm = \"adapter\", launch = \"1 ms\" } }").replace("kind = \"null\"\nstartup = \"40 us\"\nper_byte = \"50 ns\"\n", "file = \"tsn-1g\"\n");
         demand_by_the_bound: and("[admission]\ntest = \"demand\"\nlocal_deadline = \"bound\"");
         demand_of_the_papers: and("[admission]\ntest = \"demand\"\nformula = \"papers\"");
         no_profile: with("mc68040", "mc86040");

@@ -26,7 +26,8 @@ pub(super) struct Leg {
     pub(super) into: LinkId,
     /// The delay of a frame on the leg without impairments.
     pub(super) takes: Span,
-    /// The largest delay until the station is notified.
+    /// The largest delay until the station is notified, from the end of the promised delay at the
+    /// one, or from the deadline that EDF orders by there if that is sooner.
     pub(super) longest: Span,
     /// By how much the promised delay at the one is less than the deadline that EDF orders by
     /// there.
@@ -187,8 +188,10 @@ fn leg(
         into: next.map_or(LinkId::FIRST, |next| experiment.link_to(next, channel.ways[hop])),
         takes,
         before,
-        longest: next
-            .map_or(Span::ZERO, |next| experiment.longest_way(channel, hop).saturating_add(notices[next])),
+        longest: next.map_or(Span::ZERO, |next| {
+            let way = experiment.longest_way(channel, hop).saturating_add(notices[next]);
+            way.saturating_add(promise.beyond(hop))
+        }),
         spare: promise.spare(hop),
         unheld: channel.received && hop + 2 == channel.route.len() && !promise.is_bound(),
         impaired: network.is_some_and(|network| network.impairments != Default::default()),

@@ -22,7 +22,7 @@ pub(super) fn node(
     alike: &mut Templates,
 ) -> HostNode {
     let host = experiment.host(number);
-    let first = adapter(experiment.adapter(number));
+    let first = adapter(experiment.adapter(number), host.subsystem.link.launch);
     let mut node = match host_is_here {
         true => HostNode::new(
             Host::new(
@@ -37,7 +37,7 @@ pub(super) fn node(
     };
     if host_is_here {
         for link in experiment.links_of(number).skip(1) {
-            let further = adapter(experiment.adapter_of(number, link));
+            let further = adapter(experiment.adapter_of(number, link), host.subsystem.link.launch);
             node.add_adapter(host.driver, further, experiment.speed(number, link));
         }
         for (link, attached) in experiment.links_of(number).zip(&experiment.nodes[number].adapters) {
@@ -61,9 +61,16 @@ pub fn groups(experiment: &Experiment) -> Groups {
     Groups::new(experiment.groups.iter().map(Group::from).collect(), members)
 }
 
-fn adapter(spec: &AdapterSpec) -> adapter::Adapter {
+/// An adapter, of which the real-time packets have those launch times.
+fn adapter(spec: &AdapterSpec, launch: Option<Span>) -> adapter::Adapter {
     match spec {
-        AdapterSpec::Null(costs) => adapter::Adapter::Null(Null::new(*costs)),
+        AdapterSpec::Null(costs) => {
+            let null = Null::new(*costs);
+            adapter::Adapter::Null(match launch {
+                Some(offset) => null.launching(offset),
+                None => null,
+            })
+        }
         AdapterSpec::Described(description) => {
             adapter::Adapter::Pipeline(Box::new(Pipeline::new((**description).clone())))
         }
@@ -85,7 +92,7 @@ pub(crate) fn resource_names(experiment: &Experiment) -> Vec<String> {
         names.extend(cpu_names(experiment, number));
         for link in experiment.links_of(number) {
             let suffix = experiment.suffix_of(number, link);
-            let stages = adapter(experiment.adapter_of(number, link)).stages(Time::ZERO);
+            let stages = adapter(experiment.adapter_of(number, link), None).stages(Time::ZERO);
             names.extend(stages.iter().map(|stage| format!("{}{suffix}", stage.name)));
         }
         names.extend(super::buses::names(experiment, number));
@@ -173,7 +180,8 @@ fn local_deadline(experiment: &Experiment, i: usize, promise: &Promise, hop: usi
 
 /// Packets of channel `i` that a station past the first may have to hold: see there.
 fn held_packets(experiment: &Experiment, i: usize, promise: &Promise, hop: usize, notice: Span) -> u64 {
-    held(experiment, i, hop, notice, |hop| local_deadline(experiment, i, promise, hop))
+    let local = |hop| local_deadline(experiment, i, promise, hop).saturating_add(promise.beyond(hop));
+    held(experiment, i, hop, notice, local)
 }
 
 /// The contract of channel `i` for adapters, if it has one.

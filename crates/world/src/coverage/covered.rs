@@ -6,6 +6,7 @@ use laxity_admission::station::{Link, Rated};
 use laxity_admission::{ResourceModel, Test};
 use laxity_qos::channel::Order;
 use laxity_qos::discipline::Class;
+use laxity_units::Span;
 
 use super::fifo::queue;
 use super::reason::Uncovered;
@@ -45,6 +46,8 @@ pub(crate) struct Covered {
     pub(crate) ahead: bool,
     /// Packets with the adapter, at most.
     pub(crate) depth: u32,
+    /// Launch times of real-time packets, from their logical arrivals.
+    pub(crate) launch: Option<Span>,
 }
 
 /// What tells the analyses of a station apart.
@@ -72,7 +75,11 @@ impl Covered {
     /// The test that decides at the station where the file asks for `test`: the demand test is about
     /// EDF, so `D_order` decides where channels have levels.
     pub(crate) fn test(&self, test: Test) -> Test {
-        if self.levels.is_some() { Test::DOrder } else { test }
+        match self.launch {
+            Some(_) => Test::Demand,
+            None if self.levels.is_some() => Test::DOrder,
+            None => test,
+        }
     }
 
     /// The CPU goes by fixed priorities and its link by deadlines.

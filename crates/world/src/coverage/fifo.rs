@@ -71,7 +71,9 @@ fn is_free(experiment: &Experiment, node: usize, order: Order) -> bool {
         enforcement: _,
         oversize: _,
     } = subsystem;
-    let LinkConfig { paradigm, core: _, order: link, early: _, depth: _, frame: _, speed: _ } = link;
+    // Launch times are of another paradigm.
+    let LinkConfig { paradigm, core: _, order: link, early: _, depth: _, launch: _, frame: _, speed: _ } =
+        link;
     let null = |adapter: usize| matches!(experiment.adapters[adapter], AdapterSpec::Null(_));
     let adapters = &experiment.nodes[node].adapters;
     *costs == HostCosts::default()

@@ -63,8 +63,8 @@ pub(super) fn host_policies(host: &HostSpec) -> Result<Covered, Uncovered> {
     } = subsystem;
     let Preemption { real_time, early: early_block, best_effort: _, immediate } = preemption;
     // Ahead on the link is one more lower packet with the adapter; `early` of the link may be
-    // anything.
-    let LinkConfig { paradigm, core: _, order: link_order, early: _, depth, frame: _, speed: _ } =
+    // anything. Launch times: see `launched.rs`.
+    let LinkConfig { paradigm, core: _, order: link_order, early: _, depth, launch: _, frame: _, speed: _ } =
         link_config;
     let model = match (paradigm, immediate) {
         (LinkParadigm::O1, true) if *ideal => ResourceModel::Ideal,
@@ -110,18 +110,8 @@ pub(super) fn host_policies(host: &HostSpec) -> Result<Covered, Uncovered> {
     let link = LinkCosts::default().into();
     let (levels, further) = (levels(by_level), Vec::new());
     let by_level = by_level && !levelled;
-    Ok(Covered {
-        model,
-        link,
-        further,
-        rates,
-        row: None,
-        by_level,
-        levels,
-        any_order: false,
-        ahead,
-        depth: *depth,
-    })
+    let (row, any_order, depth, launch) = (None, false, *depth, None);
+    Ok(Covered { model, link, further, rates, row, by_level, levels, any_order, ahead, depth, launch })
 }
 
 /// Whether a host's link may be shared by rates in `order`: `laxity_admission::RatedHost` has the

@@ -65,6 +65,7 @@ reasons! {
     PapersStages "adapter.kind" "the papers' adapter is a delay and has no stages";
     PapersCpu "host.receive" "the papers' handlers have the CPU to themselves";
     PapersOrder "host.subsystem.link" "the papers' host has one order for CPU and link";
+    PapersLaunch "host.subsystem.link.launch" "the papers' adapter knows no launch times";
     PapersRates "host.subsystem.link" "the papers' formulas are of deadlines, and not of rates";
     Sharing "host.subsystem.link"
         "no analysis covers a link that is shared by rates before an adapter of stages";
@@ -283,6 +284,9 @@ reasons! {
     NoStages "adapter.transmit" "the adapter has no stages";
     Prefetch "adapter.transmit.queue" "no analysis covers a prefetch into several queues";
     NullLink "adapter.kind" "no analysis covers a null device that is no link of its own";
+    LaunchOrder "host.subsystem.cpu"
+        "launch times are analysed behind a CPU that goes by multi-class EDF, and a link that holds no packet: \
+         `cpu = \"multiclass_edf\"` and `link.order = \"fifo\"`";
     BestEffortFills "adapter.queue.slots"
         "best effort may fill the adapter's queue before packets with deadlines";
     StallIncoming "fault.kind" "a stall holds incoming frames up";

@@ -30,7 +30,8 @@ pub(super) fn covered(
     description: &Description,
     host: &Covered,
 ) -> Result<Vec<Covered>, Uncovered> {
-    let LinkConfig { paradigm: _, core: _, order: _, early, depth, frame: _, speed: _ } =
+    // Launch times are of null adapters.
+    let LinkConfig { paradigm: _, core: _, order: _, early, depth, launch: _, frame: _, speed: _ } =
         experiment.host(node).subsystem.link;
     let held = early.horizon.is_zero();
     let kinds = kinds(experiment, node, host.by_level || host.is_levelled());
@@ -118,7 +119,7 @@ pub(super) fn without_window(experiment: &Experiment, node: usize) -> Result<(),
 
 /// Packets that are under way at `node`, at most: `depth`, or as many as there are buffers for,
 /// each having one until it is complete.
-fn under_way(experiment: &Experiment, node: usize, depth: u32) -> u32 {
+pub(super) fn under_way(experiment: &Experiment, node: usize, depth: u32) -> u32 {
     if let Task::Fill(_) = experiment.task {
         // Copies have buffers of their own, and the number of copies is not known yet.
         return depth;

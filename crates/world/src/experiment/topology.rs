@@ -113,11 +113,20 @@ impl Experiment {
         }
     }
 
+    /// The launch times of real-time packets that leave `station`, from their logical arrivals there;
+    /// `None` where they have none.
+    pub fn launch(&self, station: usize) -> Option<Span> {
+        self.nodes.get(station).and_then(|_| self.host(station).subsystem.link.launch)
+    }
+
     /// How far ahead of their time packets may leave `station`, if it holds them.
     ///
     /// A link of which the host works ahead holds packets if its order does; otherwise they leave
     /// as they are made.
     pub fn horizon(&self, station: usize) -> Span {
+        if self.launch(station).is_some() {
+            return Span::ZERO;
+        }
         let Some(outlet) = self.outlet(station) else {
             let Config { early, link, .. } = &self.host(station).subsystem;
             return if waits_for_arrivals(link.order) { link.early.horizon } else { early.horizon };
@@ -129,7 +138,9 @@ impl Experiment {
     /// then, except within the horizon.
     pub fn holds(&self, station: usize) -> bool {
         let link = || self.outlet(station).is_none().then(|| self.host(station).subsystem.link.order);
-        waits_for_arrivals(self.order(station)) || link().is_some_and(waits_for_arrivals)
+        self.launch(station).is_some()
+            || waits_for_arrivals(self.order(station))
+            || link().is_some_and(waits_for_arrivals)
     }
 
     /// `station` in words: by its name, or as the host of that number.

@@ -134,7 +134,12 @@ impl<'a> All<'a> {
             wait,
             service,
             reading: self.tables.reading(node, *id),
-            local_deadline: if by_bound { bound.bound } else { requested },
+            local_deadline: match experiment.launch(node).filter(|_| *role != Role::Receive) {
+                // The CPU goes by launch times.
+                Some(launch) => launch,
+                None if by_bound => bound.bound,
+                None => requested,
+            },
             kept: if ordered { bound.bound } else { requested },
             way: self.way(&experiment.channels[i], *hop),
             backlog: 0,

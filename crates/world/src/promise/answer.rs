@@ -65,7 +65,8 @@ pub struct Hop {
     pub service: Breakdown,
     /// The way in which the analysis counts that the bound is from.
     pub reading: Reading,
-    /// The deadline that EDF orders by, from the logical arrival here.
+    /// The deadline that EDF orders by, from the logical arrival here. Of a channel with launch times
+    /// that is the launch time, and `kept` is longer.
     pub local_deadline: Span,
     /// The promised delay: the bound, or the deadline where EDF orders by that and no lower bound
     /// is proved. A message arrives logically at the next hop when this delay and the longest path
@@ -221,6 +222,11 @@ impl Promise {
     /// there.
     pub fn spare(&self, hop: usize) -> Span {
         self.at(hop).map_or(Span::ZERO, |hop| hop.local_deadline.saturating_sub(hop.kept))
+    }
+
+    /// By how much the promised delay at that hop is more than the deadline that EDF orders by there.
+    pub fn beyond(&self, hop: usize) -> Span {
+        self.at(hop).map_or(Span::ZERO, |hop| hop.kept.saturating_sub(hop.local_deadline))
     }
 
     /// The bound that the deadline is compared with: on delivery, or on the last transmission where

@@ -99,7 +99,8 @@ fn arrival(experiment: &Experiment, channel: &ChannelSpec, hops: &[Hop]) -> Resu
     for hop in path {
         let horizon = experiment.horizon(hop.node);
         if experiment.holds(hop.node) && horizon < Span::MAX {
-            earliest = earliest.max(Some(ps(reached) - ps(horizon)));
+            let launch = experiment.launch(hop.node).unwrap_or_default();
+            earliest = earliest.max(Some(ps(reached) + ps(launch) - ps(horizon)));
         }
         reached = reached.saturating_add(hop.kept).saturating_add(hop.way);
     }

@@ -6,7 +6,9 @@
 //! transmission on the first link, however idle the path is. So the longest delay less the shortest
 //! is at most the bound less that time, and a request for a jitter is one for a shorter deadline:
 //! the requested jitter after the shortest delay. The tables of admission know that deadline only.
-//! Where messages leave ahead of their logical arrival there is no shortest delay.
+//! Where messages leave ahead of their logical arrival there is no shortest delay. With launch times
+//! no packet leaves ahead of its own, so the shortest delay is longer by them. Messages that are carried
+//! as best effort have no launch times.
 //!
 //! # Loss
 //!
@@ -33,7 +35,9 @@ fn shortest_delay(experiment: &Experiment, channel: &ChannelSpec) -> Span {
     let whole = smallest.get() / packet.get();
     let last = smallest - packet * whole;
     let rest = if last > Bytes::ZERO { link.transmit(last) } else { Span::ZERO };
-    link.transmit(packet).saturating_mul(whole).saturating_add(rest)
+    let own = link.transmit(packet).saturating_mul(whole).saturating_add(rest);
+    let launch = experiment.launch(channel.route[0]).filter(|_| !channel.sends_excess());
+    launch.unwrap_or_default().saturating_add(own)
 }
 
 /// The bound on the longest delay of `channel` less the shortest, if it asks for one and has it.
@@ -76,7 +80,7 @@ pub(super) fn unkept(experiment: &Experiment, coverage: &Coverage, channel: &Cha
     }
     channel.asks.jitter?;
     let first = channel.route[0];
-    let ahead =
-        queue(experiment, first).is_some() || coverage.first(first).is_ok_and(|covered| covered.ahead);
+    let works_ahead = coverage.first(first).is_ok_and(|covered| covered.ahead);
+    let ahead = queue(experiment, first).is_some() || works_ahead && experiment.launch(first).is_none();
     ahead.then(|| "its messages may leave ahead of their logical arrival, so no jitter is bounded".into())
 }

@@ -7,7 +7,8 @@
 //!   the CPU holds early messages;
 //! * at a port behind stations with tables. The last of these holds early packets. A packet leaves
 //!   it by its logical arrival plus the promised delay there, and no sooner than a horizon before.
-//!   So messages are an interval apart but for a jitter of both, less the shortest transmission.
+//!   So messages are an interval apart but for a jitter of both, less the shortest transmission. With
+//!   launch times a packet leaves the station no sooner than that, so the jitter is shorter by them.
 //!   Packets that share the link of that station arrive one after the other.
 //!
 //! The bound is the promise of the stations before, the bound of the network, and the paths between
@@ -251,7 +252,8 @@ impl Part<'_> {
             let smallest = channel.spec.smallest_packet(experiment.packet());
             let fastest = experiment.link(from, experiment.link_out(channel, hop));
             let fastest = fastest.map_or(Span::ZERO, |link| link.transmit(smallest));
-            return Ok((limits(1), last.kept.saturating_sub(fastest).saturating_add(horizon)));
+            let least = fastest.saturating_add(experiment.launch(from).unwrap_or_default());
+            return Ok((limits(1), last.kept.saturating_sub(least).saturating_add(horizon)));
         }
         if first > 0 {
             return Err(Uncovered::FifoEarly);

@@ -1,10 +1,10 @@
 //! The table of one station. The station is a host or port by deadlines or levels, a host with
 //! several links, a port with a rate-based link, a host with such a link, a host of which the CPU
-//! goes by levels and its link by deadlines, or a host with several cores.
+//! goes by levels and its link by deadlines, a host with launch times, or a host with several cores.
 
 use laxity_admission::{
-    AdmissionId, AdmissionRefusal, AdmissionTable, Bound, Breakdown, CoresTable, Decision, LevelledHost,
-    Pays, RateTable, RatedHost, Request, Test,
+    AdmissionId, AdmissionRefusal, AdmissionTable, Bound, Breakdown, CoresTable, Decision, LaunchedHost,
+    LevelledHost, Pays, RateTable, RatedHost, Request, Test,
 };
 use laxity_qos::channel::LinkId;
 use laxity_units::Span;
@@ -24,6 +24,8 @@ pub(super) enum Station {
     Host(Box<RatedHost>),
     /// A CPU by fixed priorities, and its link by EDF.
     Levelled(Box<LevelledHost>),
+    /// A CPU by EDF that hands packets over ahead of their launch times.
+    Launched(Box<LaunchedHost>),
     /// Several cores by EDF, and their links.
     Cores(Box<CoresTable>),
 }
@@ -36,6 +38,7 @@ impl Station {
             Station::Rates(table) => table.request(asked.rate),
             Station::Host(table) => table.request(asked.rate),
             Station::Levelled(table) => table.request(asked.rate.request),
+            Station::Launched(table) => table.request(asked.rate.request),
             Station::Cores(table) => table.request(asked.rate.request, asked.place()),
         };
         match decision {
@@ -53,6 +56,7 @@ impl Station {
             | Station::Rates(_)
             | Station::Host(_)
             | Station::Levelled(_)
+            | Station::Launched(_)
             | Station::Cores(_) => 0,
         }
     }
@@ -65,6 +69,7 @@ impl Station {
             | Station::Rates(_)
             | Station::Host(_)
             | Station::Levelled(_)
+            | Station::Launched(_)
             | Station::Cores(_) => assert_eq!(number, 0, "nothing is told at once here"),
         }
     }
@@ -76,6 +81,7 @@ impl Station {
             Station::Rates(table) => table.release(id),
             Station::Host(table) => table.release(id),
             Station::Levelled(table) => table.release(id),
+            Station::Launched(table) => table.release(id),
             Station::Cores(table) => table.release(id),
         }
     }
@@ -85,7 +91,11 @@ impl Station {
         match self {
             Station::Rates(table) => table.pay(id, pays),
             Station::Host(table) => table.pay(id, pays),
-            Station::Ordered(_) | Station::Several(_) | Station::Levelled(_) | Station::Cores(_) => {}
+            Station::Ordered(_)
+            | Station::Several(_)
+            | Station::Levelled(_)
+            | Station::Launched(_)
+            | Station::Cores(_) => {}
         }
     }
 
@@ -97,6 +107,7 @@ impl Station {
             Station::Rates(table) => table.least_deadline(&asked.rate),
             Station::Host(table) => table.least_deadline(&asked.rate),
             Station::Levelled(table) => table.least_deadline(&asked.rate.request),
+            Station::Launched(table) => table.least_deadline(&asked.rate.request),
             Station::Cores(table) => table.least_deadline(&asked.rate.request, asked.place()),
         }
     }
@@ -119,6 +130,7 @@ impl Station {
             Station::Rates(table) => table.bounds(),
             Station::Host(table) => table.bounds(),
             Station::Levelled(table) => table.bounds(),
+            Station::Launched(table) => table.bounds(),
             Station::Cores(table) => table.bounds(),
         }
     }
@@ -136,6 +148,7 @@ impl Station {
             Station::Rates(table) => Ok(table.terms(&asked.rate, bound)),
             Station::Host(table) => table.terms(&asked.rate, bound),
             Station::Levelled(table) => table.terms(request, bound),
+            Station::Launched(table) => table.terms(request),
             Station::Cores(table) => table.terms(bound),
         }
     }
@@ -151,7 +164,11 @@ impl Station {
         match self {
             Station::Ordered(table) => Some(table),
             Station::Several(links) => Some(links.of(link)),
-            Station::Rates(_) | Station::Host(_) | Station::Levelled(_) | Station::Cores(_) => None,
+            Station::Rates(_)
+            | Station::Host(_)
+            | Station::Levelled(_)
+            | Station::Launched(_)
+            | Station::Cores(_) => None,
         }
     }
 
@@ -159,7 +176,11 @@ impl Station {
     /// [`Pays::Before`](laxity_admission::Pays).
     pub(super) fn handed_on(&self, asked: &Asked) -> Option<Span> {
         match self {
-            Station::Ordered(_) | Station::Several(_) | Station::Levelled(_) | Station::Cores(_) => None,
+            Station::Ordered(_)
+            | Station::Several(_)
+            | Station::Levelled(_)
+            | Station::Launched(_)
+            | Station::Cores(_) => None,
             Station::Rates(table) => Some(table.handed_on(&asked.rate)),
             Station::Host(table) => table.handed_on(&asked.rate),
         }

@@ -7,8 +7,8 @@ mod paying;
 use std::collections::BTreeMap;
 
 use laxity_admission::{
-    AdmissionId, AdmissionTable, Bound, Breakdown, Environment, Formula, LevelledHost, RateTable, RatedHost,
-    Request, Unrated,
+    AdmissionId, AdmissionTable, Bound, Breakdown, Environment, Formula, LaunchedHost, LevelledHost,
+    RateTable, RatedHost, Request, Unrated,
 };
 use laxity_qos::channel::{LinkId, Role};
 use laxity_qos::costs::LinkCosts;
@@ -90,6 +90,10 @@ impl Tables {
                 let speed = (LinkCosts::default(), Span::ZERO);
                 let sharing = sharing(experiment, formula, node, speed, shared)?;
                 return rated(RatedHost::of_stages(environment, stages, sharing));
+            }
+            if let Some(launch) = covered.launch {
+                let environment = environment(experiment, coverage, formula, (node, LinkId::FIRST), reading)?;
+                return launched(environment, launch);
             }
             if covered.is_levelled() {
                 return levelled(environment(experiment, coverage, formula, (node, LinkId::FIRST), reading)?);
@@ -320,6 +324,16 @@ fn levelled(environment: Environment) -> Result<Station, Uncovered> {
     }
     LevelledHost::new(environment)
         .map(|table| Station::Levelled(Box::new(table)))
+        .map_err(|_| Uncovered::HostRange)
+}
+
+/// The table of a host of which the packets have launch times.
+fn launched(environment: Environment, launch: Span) -> Result<Station, Uncovered> {
+    if environment.formula != Formula::Corrected {
+        return Err(Uncovered::PapersLaunch);
+    }
+    LaunchedHost::new(environment, launch)
+        .map(|table| Station::Launched(Box::new(table)))
         .map_err(|_| Uncovered::HostRange)
 }
 

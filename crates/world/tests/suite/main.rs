@@ -16,6 +16,7 @@ mod faults;
 mod fifo;
 mod framing;
 mod goodput;
+mod launch;
 mod links;
 mod managed;
 mod moderation;

@@ -67,6 +67,7 @@ fn config() -> Config {
             order: Order::MultiClassEdf,
             early: EarlyPolicy::HOLD,
             depth: 4,
+            launch: None,
             speed: LinkCosts::default(),
             frame: Span::ZERO,
         },

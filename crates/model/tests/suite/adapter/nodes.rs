@@ -60,6 +60,7 @@ fn config(dice: &mut Dice, placement: &Placement) -> Config {
             order: dice.pick(Order::ALL),
             early: EarlyPolicy::HOLD,
             depth: dice.pick(&[1, 2, 5, 1000]),
+            launch: None,
             speed: LinkCosts::new(Span::from_us(5), Span::from_ns(50)),
             frame: Span::from_us(1 + dice.below(400)),
         },

@@ -291,6 +291,7 @@ impl Case {
                 order,
                 early: self.link_early,
                 depth: self.depth,
+                launch: None,
                 speed: LinkCosts::default(),
                 frame: Span::ZERO,
             },

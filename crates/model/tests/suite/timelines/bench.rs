@@ -62,6 +62,7 @@ pub(crate) fn config(paradigm: LinkParadigm) -> Config {
             order: Order::MultiClassEdf,
             early: EarlyPolicy::HOLD,
             depth: 1,
+            launch: None,
             speed: LinkCosts::default(),
             frame: Span::ZERO,
         },

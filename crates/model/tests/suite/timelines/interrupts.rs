@@ -3,7 +3,7 @@
 use laxity_model::host::{Applications, Host, Interrupt, Output};
 use laxity_model::told::Told;
 use laxity_qos::channel::{
-    Carried, ChannelConfig, ChannelId, Config, LinkConfig, LinkParadigm, Packet, Role,
+    Carried, ChannelConfig, ChannelId, Config, Dropped, LinkConfig, LinkParadigm, Packet, Role,
 };
 use laxity_qos::discipline::{Class, Tag};
 use laxity_qos::virtual_clock::Vtick;
@@ -88,7 +88,7 @@ fn a_failed_packet_frees_its_buffer() {
     bench.run_until(51, vec![(0, Offer(0, 2))]);
     let lost = bench.sent[0];
     assert_eq!(
-        bench.run_until(100, vec![(60, Input::Interrupt(Interrupt::Failed(lost)))]),
+        bench.run_until(100, vec![(60, Input::Interrupt(Interrupt::Failed(lost, Dropped::Adapter)))]),
         [
             "60-65 interrupt: interrupt",
             "65-85 handler 0: protocol",

@@ -93,7 +93,7 @@ impl Subsystem {
     }
 
     pub(super) fn failed(&mut self, now: Time, packet: &Packet) {
-        self.subsystem.failed(CoreId::FIRST, now, packet);
+        self.subsystem.failed(CoreId::FIRST, now, packet, Dropped::Adapter);
     }
 
     pub(super) fn wants_preemption(&mut self, now: Time) -> bool {
