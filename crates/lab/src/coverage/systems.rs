@@ -22,6 +22,7 @@ pub(super) fn all() -> Vec<Section> {
         cpus(),
         by_hand(),
         tests(),
+        launches(),
         adapters(),
         media(),
         stages(),
@@ -133,6 +134,26 @@ fn tests() -> Section {
         about: "A host before a null adapter under `O1`; a column is `test` of `[admission]`.",
         head: ("order of both", code(&tests)),
         rows: ["multiclass_edf", "fixed_priority"].map(row).into(),
+    }
+}
+
+/// Launch times, by the orders of CPU and link.
+fn launches() -> Section {
+    let row = |order: String| {
+        let cell = |link: &str| {
+            let link = format!("paradigm = \"adapter\", launch = \"200 ms\", order = \"{link}\"");
+            (host(&order, &link, NULL), 0)
+        };
+        (format!("`{order}`"), vec![cell("fifo"), cell("multiclass_edf"), cell("rcsp")])
+    };
+    Section {
+        title: "Launch times",
+        about: "A host before a null adapter by the paradigm `adapter`; a row is the order of the CPU.",
+        head: (
+            "order of the CPU",
+            ["fifo", "multiclass_edf", "rcsp"].map(|link| format!("link by `{link}`")).into(),
+        ),
+        rows: ["multiclass_edf", "fixed_priority", "fifo"].map(|order| row(order.into())).into(),
     }
 }
 

@@ -152,7 +152,8 @@ fn leaving(experiment: &Experiment, node: usize, link: LinkId) -> Vec<usize> {
 }
 
 /// How long before its launch time a packet is handed on, if packets above best effort have launch
-/// times: their times are known, and gates or cycles of the next switch go by the same clock.
+/// times: the scenario gives these, or the times of packets are known, and gates or cycles of the next
+/// switch go by the same clock.
 fn launched(experiment: &Experiment, classes: &Classes, node: usize, channels: &[usize]) -> Option<Span> {
     let timed = |channel: &ChannelSpec| {
         let gated = channel.route.get(1).and_then(|next| experiment.outlet(*next)).is_some_and(|outlet| {
@@ -165,14 +166,15 @@ fn launched(experiment: &Experiment, classes: &Classes, node: usize, channels: &
     };
     let above: Vec<&ChannelSpec> =
         channels.iter().filter(|i| classes.priority(**i) > 0).map(|i| &experiment.channels[*i]).collect();
-    if above.is_empty() || !above.iter().all(|channel| timed(channel)) {
+    let launch = experiment.launch(node);
+    if above.is_empty() || launch.is_none() && !above.iter().all(|channel| timed(channel)) {
         return None;
     }
     let costs = &experiment.host(node).costs;
     let lead = [costs.timer, costs.interrupt, costs.context_switch, costs.link_scheduling]
         .into_iter()
         .fold(Span::ZERO, Span::saturating_add);
-    Some(lead.max(LEAST_LEAD))
+    Some(lead.max(LEAST_LEAD).min(launch.unwrap_or(Span::MAX)))
 }
 
 /// The socket options of each program of the host.
@@ -212,7 +214,7 @@ fn programs(port: &Port<'_>, node: usize, section: &mut Section) {
         if port.launched.is_some() && port.classes.priority(i) > 0 {
             section.comment(format!(
                 "    SO_TXTIME = {{ clockid = CLOCK_TAI }}, SCM_TXTIME = {}",
-                times(channel)
+                times(channel, experiment.launch(node).unwrap_or_default())
             ));
         }
         if let Some(placement) = &placement {
@@ -249,21 +251,24 @@ fn starts(port: &Port<'_>, i: usize, node: usize) -> bool {
     port.channel(i).route[0] == node
 }
 
-/// The launch times of a channel, counted from the begin of the first cycle.
-fn times(channel: &ChannelSpec) -> String {
-    let start = |parameters: &SourceParameters| match parameters {
-        SourceParameters::Periodic(periodic) => {
-            format!(
-                "{} + k × {}",
-                periodic.start.saturating_since(laxity_units::Time::ZERO),
-                periodic.interval
-            )
-        }
-        _ => "the times of its script".into(),
+/// The launch times of a channel, counted from the begin of the first cycle, or from messages of unknown
+/// times; `launch` after these.
+fn times(channel: &ChannelSpec, launch: Span) -> String {
+    let after = |what: &str| match launch.is_zero() {
+        true => what.to_string(),
+        false => format!("{what} + {launch}"),
     };
     match &channel.source {
-        SourceSpec::Timed { parameters, .. } => start(parameters),
-        _ => "its times".into(),
+        SourceSpec::Timed { parameters: SourceParameters::Periodic(periodic), jitter }
+            if jitter.is_zero() =>
+        {
+            let start = periodic.start.saturating_since(laxity_units::Time::ZERO);
+            format!("{} + k × {}", start.saturating_add(launch), periodic.interval)
+        }
+        SourceSpec::Timed { parameters: SourceParameters::Script(_), jitter } if jitter.is_zero() => {
+            after("the times of its script")
+        }
+        _ => after("the time of its message"),
     }
 }
 
