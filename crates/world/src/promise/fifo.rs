@@ -32,6 +32,7 @@ use self::server::{frames, server};
 use super::admit::All;
 use super::analyses::Reading;
 use super::answer::{Hop, Promise, Refused};
+use super::refusal::are_copies;
 use super::table::{Reservation, Tables};
 use crate::coverage::{Uncovered, delivers_at_once, keeps_order, passes, queue};
 use crate::experiment::{ChannelSpec, Experiment};
@@ -98,11 +99,16 @@ pub(super) fn admit(
             Some(Answer::Late(deficit, node)) => Refused { whose, ..refusal(experiment, deficit, node) },
             _ => refusal(experiment, Deficit::Unbounded, experiment.channels[refused].route[0]),
         };
-        if let Some(Ok(reservation)) = answers[refused].replace(Err(refusal)) {
-            tables.give_up(reservation.reserved);
-            tables.settle(answers);
+        // A copy that reserves nothing before the queues would find what the refused one found.
+        let none_before = matches!(&answers[refused], Some(Ok(it)) if it.reserved.is_empty());
+        let is_copy = |i: &&usize| none_before && are_copies(experiment, refused, **i);
+        let alike = active[number..].iter().take_while(is_copy).count();
+        for i in active.drain(number - 1..number + alike) {
+            if let Some(Ok(reservation)) = answers[i].replace(Err(refusal)) {
+                tables.give_up(reservation.reserved);
+            }
         }
-        active.remove(number - 1);
+        tables.settle(answers);
     }
 }
 

@@ -193,7 +193,7 @@ impl All {
 
 /// Whether what lets one of two refused channels in would let the other in as well: they are copies but
 /// for the phases of their sources.
-fn are_copies(experiment: &Experiment, one: usize, other: usize) -> bool {
+pub(super) fn are_copies(experiment: &Experiment, one: usize, other: usize) -> bool {
     let (one, other) = (&experiment.channels[one], &experiment.channels[other]);
     let kind = |channel: &ChannelSpec| std::mem::discriminant(&channel.source);
     kind(one) == kind(other)
