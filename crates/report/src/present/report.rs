@@ -240,7 +240,7 @@ fn bounds(results: &Results) -> (Vec<BoundRow>, String) {
         let (worst, bound) = (worst(channel), channel.end_to_end_bound());
         let limits = [bound, channel.deadline, worst];
         let whole = limits.into_iter().flatten().filter(|v| v.is_finite()).fold(0.0, f64::max);
-        // A row is about one end. What is known to the last transmission only is left out of a row to
+        // A row is about one end of the path: values to the last transmission are left out of a row to
         // delivery.
         let to_last = |value: Option<f64>| value.filter(|_| channel.delivery_bound.is_none());
         let shown = Channel { worst, bound, ..channel.clone() };

@@ -50,7 +50,7 @@ pub(crate) struct Covered {
     pub(crate) launch: Option<Span>,
 }
 
-/// What tells the analyses of a station apart.
+/// The properties by which the analyses of a station differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CoveredBy {
     /// How CPU and link are shared.
@@ -102,10 +102,10 @@ impl Coverage {
         Ok(self.of(station)?.first().expect("a station that is covered has an analysis"))
     }
 
-    /// The one that is told by `by`; without it, the preferred one.
-    pub(crate) fn told(&self, station: usize, by: Option<CoveredBy>) -> Result<&Covered, Uncovered> {
-        let told = self.of(station)?.iter().find(|covered| Some(covered.by()) == by);
-        told.map_or_else(|| self.first(station), Ok)
+    /// The one with these properties; without them, the preferred one.
+    pub(crate) fn with(&self, station: usize, by: Option<CoveredBy>) -> Result<&Covered, Uncovered> {
+        let found = self.of(station)?.iter().find(|covered| Some(covered.by()) == by);
+        found.map_or_else(|| self.first(station), Ok)
     }
 
     /// Leaves to `station` the analyses that pass `check`; if none does, there is none because of the

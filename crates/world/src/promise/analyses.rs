@@ -1,10 +1,10 @@
 //! The analyses of one station that compete, each with a table of its own.
 //!
-//! Several proofs may cover an adapter. Arrivals are counted in several ways (`arrivals.rs`), and so
-//! is the CPU time of starts and completions of packets ([`Counting`]). Each way is valid. The way with the shortest bounds
-//! depends on all work of the station: one way may leave no CPU time where another leaves nearly
-//! all of it. An early choice of one way refused a host at 350 times the speed of its profile, and
-//! admitted the same channels at 300 and at 600 times.
+//! Several proofs may cover an adapter. Arrivals are counted in several ways (`arrivals.rs`), and
+//! so is the CPU time of starts and completions of packets ([`Counting`]). Each way is valid. The
+//! way with the shortest bounds depends on all work of the station: one way may leave no CPU time
+//! where another leaves nearly all of it. An early choice of one way refused a host at 350 times
+//! the speed of its profile, and admitted the same channels at 300 and at 600 times.
 //!
 //! A station therefore has a table for each combination. A channel is admitted if at least one
 //! table admits it beside all channels before. A table that refuses a channel is left out until the

@@ -28,7 +28,7 @@ pub(super) fn table(
     }
     let host = experiment.host(node);
     let common = environment(experiment, coverage, formula, (node, LinkId::FIRST), reading)?;
-    let covered = coverage.told(node, reading.by)?;
+    let covered = coverage.with(node, reading.by)?;
     let attached = &experiment.nodes[node].adapters;
     let hears = |link: LinkId| attached[usize::from(link.0)].interrupts[0];
     let of = |core: CoreId| -> Result<Environment, Uncovered> {

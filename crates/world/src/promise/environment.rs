@@ -33,7 +33,7 @@ pub(super) fn environment(
     (node, at): (usize, LinkId),
     reading: Reading,
 ) -> Result<Environment, Uncovered> {
-    let Covered { model, link, further, levels, ahead, depth, .. } = coverage.told(node, reading.by)?.clone();
+    let Covered { model, link, further, levels, ahead, depth, .. } = coverage.with(node, reading.by)?.clone();
     if formula != Formula::Corrected && !further.is_empty() {
         return Err(Uncovered::PapersAdapters);
     }

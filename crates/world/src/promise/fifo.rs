@@ -99,7 +99,7 @@ pub(super) fn admit(
             Some(Answer::Late(deficit, node)) => Refused { whose, ..refusal(experiment, deficit, node) },
             _ => refusal(experiment, Deficit::Unbounded, experiment.channels[refused].route[0]),
         };
-        // A copy that reserves nothing before the queues would find what the refused one found.
+        // A copy that has no reservation before the queues would be refused for the same reason.
         let none_before = matches!(&answers[refused], Some(Ok(it)) if it.reserved.is_empty());
         let is_copy = |i: &&usize| none_before && are_copies(experiment, refused, **i);
         let alike = active[number..].iter().take_while(is_copy).count();

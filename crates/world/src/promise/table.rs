@@ -70,7 +70,7 @@ impl Tables {
     pub(super) fn new(experiment: &Experiment, coverage: &Coverage, formula: Formula) -> Self {
         let placement = Placement::new(experiment);
         let table = |node: usize, reading: Reading| {
-            let covered = coverage.told(node, reading.by)?;
+            let covered = coverage.with(node, reading.by)?;
             let by_rates = covered.rates;
             if let (Some(order), Some(outlet)) = (by_rates, experiment.outlet(node)) {
                 let speed = (outlet.config.link, outlet.config.frame);
