@@ -90,15 +90,16 @@ impl Recording {
         self.lasts() / (self.messages.len() as u64 - 1)
     }
 
-    /// The mean rate from the first message to the last, which is not counted.
+    /// The mean rate from the first message to the last, of which the larger is not counted.
     pub fn mean(&self) -> Rate {
         Rate::of(Bytes::new(self.counted()), self.lasts())
     }
 
-    /// The bytes of all messages but the last, at least one.
+    /// The bytes of all messages but the larger of the first and the last, at least one.
     fn counted(&self) -> u64 {
-        let counted = &self.messages[..self.messages.len() - 1];
-        counted.iter().map(|(_, size)| size.get()).sum::<u64>().max(1)
+        let size = |(_, size): &(Time, Bytes)| size.get();
+        let larger = self.messages.first().map(size).max(self.messages.last().map(size));
+        self.messages.iter().map(size).sum::<u64>().saturating_sub(larger.unwrap_or(0)).max(1)
     }
 
     /// The contract of messages up to `largest` bytes with the least rate from the mean on, if no

@@ -105,7 +105,7 @@ use laxity_world::promise::{Promise, promises};
 /// Pairs that are judged, at least.
 const PAIRS: u64 = 500;
 /// Scenarios that are drawn for them.
-const CASES: u64 = 1000;
+const CASES: u64 = 1250;
 /// Pairs of one scenario, beside the laws that need no change.
 const OF_ONE: usize = 30;
 const SEED: u64 = 4;

@@ -99,8 +99,9 @@ reasons! {
          contract has";
     Immediate "host.subsystem.preemption" "immediate preemption is analysed for ideal resources under O1";
     Orders "host.subsystem.cpu"
-        "bounds hold for CPU and link both under multi-class EDF, both under fixed priorities, or, under \
-         O1 or O2, the one by these and the other by EDF";
+        "bounds hold for CPU and link both under multi-class EDF, both under fixed priorities, both in order \
+         of arrival at a host that takes no time and sends no best effort, or, under O1 or O2, the one by \
+         priorities and the other by EDF";
     AheadByRates "host.subsystem.early"
         "no analysis covers handlers that work ahead before a link that is shared by rates";
     EarlyYields "host.subsystem.early" "early handlers are analysed if they yield as often as current ones";

@@ -163,6 +163,37 @@ fn a_channel_beyond_its_deadline_is_refused_with_the_least_that_would_do() {
     assert!(least >= Span::from_us(120) && least < Span::from_us(121), "{least}");
 }
 
+/// Three frames of 40 us follow each other at the host, and the last takes the port as long: 160 us.
+/// With a fourth it would be 200.
+#[test]
+fn copies_that_do_not_fit_are_refused_for_one_reason() {
+    let copies = channel("copy", "a", "r", "462 B", "170 us").replace("burst = 1", "burst = 1\ncount = 6");
+    let experiment = of(&format!("{HEAD}{STAR}{copies}{}", channel("back", "b", "a", "462 B", "1 ms")));
+    let answers = promises(&experiment);
+    let refused: Vec<bool> = answers.iter().map(Promise::is_refused).collect();
+    assert_eq!(refused, [false, false, false, true, true, true, false]);
+    let why: Vec<Option<String>> = (3..6).map(|i| answers[i].refusal(&experiment, i)).collect();
+    assert!(why[0].as_ref().is_some_and(|why| why.contains("`copy-1` would not hold")), "{why:?}");
+    assert!(why[1] == why[0] && why[2] == why[0], "{why:?}");
+}
+
+/// Each of two channels asks for 55 % of a port: no deadline lets the other one stay. Alone at it a
+/// frame takes 80 us from end to end, however short the deadline that is asked for.
+#[test]
+fn a_proposed_deadline_leaves_the_others_admitted() {
+    let hasty = channel("hasty", "a", "r", "462 B", "1 ns");
+    let other = channel("other", "b", "r", "462 B", "20 ms");
+    let proposed = |text: &str| {
+        let experiment = of(text);
+        assert!(promises(&experiment)[0].is_refused());
+        promise::shortfall(&experiment, Formula::Corrected, 0).proposed
+    };
+    assert_eq!(proposed(&format!("{HEAD}{STAR}{hasty}")), Some(Span::from_us(80)));
+    assert_eq!(proposed(&format!("{HEAD}{STAR}{hasty}{other}")), Some(Span::from_us(120)));
+    let both = format!("{HEAD}{STAR}{hasty}{other}").replace("\"4 ms\"", "\"72 us\"");
+    assert_eq!(proposed(&both), None);
+}
+
 #[test]
 fn what_keeps_a_queue_from_a_bound_is_named() {
     let one = channel("a", "a", "r", "462 B", "4 ms");
