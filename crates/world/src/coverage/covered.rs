@@ -112,8 +112,14 @@ impl Coverage {
     /// first.
     pub(crate) fn keep(&mut self, station: usize, check: impl Fn(&Covered) -> Result<(), Uncovered>) {
         let Ok(all) = &mut self.stations[station] else { return };
-        let first = all.iter().find_map(|covered| check(covered).err());
-        all.retain(|covered| check(covered).is_ok());
+        let mut first = None;
+        all.retain(|covered| match check(covered) {
+            Ok(()) => true,
+            Err(why) => {
+                first.get_or_insert(why);
+                false
+            }
+        });
         if let (true, Some(why)) = (all.is_empty(), first) {
             self.stations[station] = Err(why);
         }
