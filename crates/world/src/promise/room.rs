@@ -25,12 +25,18 @@ enum Of {
 
 /// More than any need; sums of it are infinite, too.
 pub(super) const NO_END: u64 = 1 << 30;
-/// The most that a file can say of all but packets.
-const MOST: u64 = 1_000_000;
 
 impl Of {
     const ALL: [Of; 6] =
         [Of::Messages, Of::Packets, Of::Program, Of::Interface, Of::Buffers, Of::BuffersOfRealTime];
+
+    /// The most to try: what a file can say at most, and of packets, where that is more, no end.
+    fn most(self) -> u64 {
+        match self {
+            Of::Packets => NO_END,
+            Of::Messages | Of::Program | Of::Interface | Of::Buffers | Of::BuffersOfRealTime => 1_000_000,
+        }
+    }
 
     fn key(self) -> &'static str {
         match self {
@@ -97,29 +103,27 @@ pub(super) fn least(experiment: &Experiment, formula: Formula, i: usize, refused
         true => Of::ALL.into_iter().filter_map(|of| Some((of, of.of(experiment, i)?))).collect(),
         false => return Vec::new(),
     };
-    let mut endless = experiment.clone();
-    all.iter().for_each(|(of, has)| of.set(&mut endless, i, NO_END.max(*has)));
-    if !fits(&endless, formula, i) {
+    let mut roomy = experiment.clone();
+    all.iter().for_each(|(of, has)| of.set(&mut roomy, i, of.most().max(*has)));
+    if !fits(&roomy, formula, i) {
         return Vec::new();
     }
     let of = |(of, has): (Of, u64)| {
-        let mut with = endless.clone();
+        let mut with = roomy.clone();
         let mut enough = |room| {
             of.set(&mut with, i, room);
             fits(&with, formula, i)
         };
-        (!enough(has)).then(|| Room { key: of.key(), has, least: count(has, enough) })
+        (!enough(has)).then(|| Room { key: of.key(), has, least: count(has, of.most(), enough) })
     };
-    let rooms: Vec<Room> = all.into_iter().filter_map(of).collect();
-    let can_be = |room: &Room| room.key == Of::Packets.key() || room.least <= MOST;
-    if rooms.iter().all(can_be) { rooms } else { Vec::new() }
+    all.into_iter().filter_map(of).collect()
 }
 
-/// The least beyond `has` that is enough, which [`NO_END`] is.
-fn count(has: u64, mut enough: impl FnMut(u64) -> bool) -> u64 {
-    let (mut few, mut many) = (has, has.saturating_mul(2).max(has + 1));
-    while many < NO_END && !enough(many) {
-        (few, many) = (many, many.saturating_mul(2));
+/// The least beyond `has` that is enough, which `most` is.
+fn count(has: u64, most: u64, mut enough: impl FnMut(u64) -> bool) -> u64 {
+    let (mut few, mut many) = (has, has.saturating_mul(2).max(has + 1).min(most));
+    while many < most && !enough(many) {
+        (few, many) = (many, many.saturating_mul(2).min(most));
     }
     while many - few > 1 {
         let middle = few + (many - few) / 2;
@@ -135,7 +139,7 @@ mod tests {
     #[test]
     fn the_least_that_is_enough_is_found() {
         for (has, edge) in [(0, 1), (0, 7), (1, 2), (3, 4), (3, 6), (3, 7), (5, 1000), (100, NO_END)] {
-            assert_eq!(count(has, |room| room >= edge), edge, "{has}");
+            assert_eq!(count(has, NO_END, |room| room >= edge), edge, "{has}");
         }
     }
 }
