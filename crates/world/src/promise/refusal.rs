@@ -115,8 +115,8 @@ impl<'a> Advice<'a> {
         if refused.is_unkept() {
             return Fit::default();
         }
-        if let Some((_, fit)) = self.fit.as_ref().filter(|(last, _)| are_copies(experiment, *last, index)) {
-            return fit.clone();
+        if let Some(fit) = of_copy(experiment, &self.fit, index) {
+            return fit;
         }
         let fit = self.beside_all_others(index, |mut beside| {
             let station = match refused {
@@ -135,9 +135,8 @@ impl<'a> Advice<'a> {
 
     /// How far channel `index`, which was refused, is from being admitted.
     pub fn shortfall(&mut self, index: usize) -> Shortfall {
-        if let Some((_, known)) = self.shortfall.filter(|(last, _)| are_copies(self.experiment, *last, index))
-        {
-            return known;
+        if let Some(shortfall) = of_copy(self.experiment, &self.shortfall, index) {
+            return shortfall;
         }
         let found = self.beside_all_others(index, |mut beside| beside.shortfall(None).unwrap_or_default());
         self.shortfall = Some((index, found));
@@ -200,6 +199,12 @@ pub(super) fn are_copies(experiment: &Experiment, one: usize, other: usize) -> b
         && one.route.iter().all(|station| experiment.cores(*station) == 1)
         && conforms(one) == conforms(other)
         && *one == ChannelSpec { name: one.name.clone(), source: one.source.clone(), ..other.clone() }
+}
+
+/// The `last` answer, if it was to a copy of channel `index`.
+fn of_copy<T: Clone>(experiment: &Experiment, last: &Option<(usize, T)>, index: usize) -> Option<T> {
+    let (_, answer) = last.as_ref().filter(|(last, _)| are_copies(experiment, *last, index))?;
+    Some(answer.clone())
 }
 
 /// All channels except a refused one.
