@@ -111,6 +111,14 @@ pub enum Deficit {
     Unbounded,
 }
 
+impl Deficit {
+    /// What is `asked` for beyond the `whole`.
+    pub(super) fn share_beyond(asked: u128, whole: u128) -> Self {
+        let excess = asked.saturating_sub(whole).saturating_mul(1_000_000).div_ceil(whole);
+        Self::Share(u64::try_from(excess).unwrap_or(u64::MAX))
+    }
+}
+
 /// The channel that would miss a deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claimant {

@@ -64,7 +64,8 @@ use super::decision::{
 use super::environment::{Environment, Request, ResourceModel};
 use super::rated_host::Unrated;
 use super::table::{AdmissionTable, Test};
-use super::terms::{Breakdown, ps, span};
+use super::terms::{Breakdown, ps};
+use super::transmission::message;
 use laxity_qos::channel::Role;
 
 /// Every promise that such a host has made.
@@ -175,10 +176,7 @@ impl LaunchedHost {
 
     /// `C_j`.
     fn service(&self, asked: &Request) -> Span {
-        let Environment { link, packet, .. } = &self.environment;
-        let fragmentation = asked.spec().fragmentation(*packet);
-        let full = ps(link.transmit(*packet)).saturating_mul(u128::from(fragmentation.packets() - 1));
-        span(full.saturating_add(ps(link.transmit(fragmentation.last()))))
+        message(&self.environment, asked, 0)
     }
 
     /// `B`.
@@ -203,8 +201,7 @@ impl LaunchedHost {
         };
         let load = self.sends.values().map(share).fold(0, u128::saturating_add);
         if load > ALL {
-            let excess = (load - ALL).saturating_mul(1_000_000).div_ceil(ALL);
-            let deficit = Deficit::Share(u64::try_from(excess).unwrap_or(u64::MAX));
+            let deficit = Deficit::share_beyond(load, ALL);
             return Err(AdmissionRefusal::new(Scarce::Link, deficit, Reason::Overload, Claimant::Newcomer));
         }
         let through = self.through();

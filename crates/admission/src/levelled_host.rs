@@ -73,7 +73,7 @@ use super::rated_host::Unrated;
 use super::rates::{Coming, through};
 use super::table::{AdmissionTable, Test};
 use super::terms::{Breakdown, ps, span};
-use super::transmission::{in_adapter, once_behind, start};
+use super::transmission::{in_adapter, message, once_behind, start};
 
 /// Every promise that such a host has made.
 #[derive(Debug, Clone)]
@@ -227,12 +227,7 @@ impl LevelledHost {
 
     /// `S_j` beside all these.
     fn service(&self, asked: &Request, all: &Population) -> Span {
-        let Environment { link, packet, .. } = &self.environment;
-        let fragmentation = asked.spec().fragmentation(*packet);
-        let each = self.per_start(all);
-        let full = ps(link.transmit(*packet)).saturating_add(each);
-        let last = ps(link.transmit(fragmentation.last())).saturating_add(each);
-        span(full.saturating_mul(u128::from(fragmentation.packets() - 1)).saturating_add(last))
+        message(&self.environment, asked, self.per_start(all))
     }
 
     /// `A_g`.

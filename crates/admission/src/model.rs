@@ -68,8 +68,7 @@ impl Shared {
             shared.activations.extend(task);
         }
         if taken >= Task::WHOLE {
-            let excess = asked.saturating_sub(Task::WHOLE).saturating_mul(1_000_000).div_ceil(Task::WHOLE);
-            let share = Deficit::Share(u64::try_from(excess).unwrap_or(u64::MAX));
+            let share = Deficit::share_beyond(asked, Task::WHOLE);
             return Err((Scarce::Cpu, share, Reason::InterferenceTakesAll));
         }
         shared.charges = Some(charges);

@@ -1,9 +1,11 @@
 //! Costs of a packet's transmission, whichever option starts it: of the CPU, of the adapter, and
 //! once.
 
-use super::environment::Environment;
+use laxity_units::Span;
+
+use super::environment::{Environment, Request};
 use super::population::Population;
-use super::terms::{Ratio, Term, ps};
+use super::terms::{Ratio, Term, ps, span};
 
 /// For how long packets selected before may keep the adapter, and what their completions cost: `D
 /// L_max` and `D C_i`.
@@ -23,6 +25,15 @@ pub(super) fn in_adapter(environment: &Environment, population: &Population) -> 
 /// Time of the link phase charged once, whichever packet is transmitted.
 pub(super) fn once_behind<'a>(environment: &'a Environment, population: &Population) -> &'a [Term] {
     if population.largest_packet.is_some() { environment.link.once() } else { &[] }
+}
+
+/// Time of the link phase of all packets of a message, with `each` beside the transmission of each.
+pub(super) fn message(environment: &Environment, asked: &Request, each: u128) -> Span {
+    let Environment { link, packet, .. } = environment;
+    let fragmentation = asked.spec().fragmentation(*packet);
+    let full = ps(link.transmit(*packet)).saturating_add(each);
+    let last = ps(link.transmit(fragmentation.last())).saturating_add(each);
+    span(full.saturating_mul(u128::from(fragmentation.packets() - 1)).saturating_add(last))
 }
 
 /// CPU cost of a packet's start and all its interrupts.

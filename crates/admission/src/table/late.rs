@@ -38,8 +38,9 @@ impl AdmissionTable {
             (cpu.saturating_add(share(on_cpu, request)), link.saturating_add(share(on_link, request)))
         });
         let resource = if cpu >= link { Scarce::Cpu } else { Scarce::Link };
-        let excess = reserved.saturating_sub(Task::WHOLE).saturating_mul(1_000_000).div_ceil(Task::WHOLE);
-        refusal(resource, Deficit::Share(u64::try_from(excess).unwrap_or(u64::MAX).max(1)), Reason::Overload)
+        // A share of nothing would be no refusal.
+        let excess = Deficit::share_beyond(reserved.max(Task::WHOLE + 1), Task::WHOLE);
+        refusal(resource, excess, Reason::Overload)
     }
 
     /// The refusal of a newcomer that would make channel `at` late wherever it stands.
