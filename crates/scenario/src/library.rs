@@ -355,6 +355,5 @@ fn report<T>(cx: &mut Context<'_>, read: &Result<Arc<T>, Diagnostics>) -> Result
 fn known_film(parameters: &FilmParameters) -> Option<Arc<Trace>> {
     static FILMS: [OnceLock<Arc<Trace>>; Film::ALL.len()] = [const { OnceLock::new() }; Film::ALL.len()];
     let known = Film::ALL.into_iter().position(|film| film.parameters() == *parameters)?;
-    let fitted = || Arc::new(parameters.film().expect("the films of the table can be fitted"));
-    Some(FILMS[known].get_or_init(fitted).clone())
+    Some(FILMS[known].get_or_init(|| Arc::new(Film::ALL[known].film())).clone())
 }

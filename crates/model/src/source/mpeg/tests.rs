@@ -92,6 +92,18 @@ fn films_stay_what_they_are() {
     );
 }
 
+/// The spreads that are written down are those that the search finds.
+#[test]
+fn known_films_are_those_of_their_parameters() {
+    for film in Film::ALL {
+        let FilmParameters { max, mean, deviation, pattern, .. } = &film.parameters();
+        let mut random = Seed::new(0).stream(&format!("film of {}", film.parameters()));
+        let found = Draft::draw(pattern, &mut random).spread(*max as f64, *mean as f64, *deviation as f64);
+        assert_eq!(film.spread(), found, "{film:?}");
+        assert_eq!(film.film(), film.parameters().film().unwrap(), "{film:?}");
+    }
+}
+
 #[test]
 fn what_makes_no_film_is_refused() {
     let dino = Film::Dino.parameters();
