@@ -29,21 +29,6 @@ fn a_slip_is_shown_at_its_place() {
     insta::assert_snapshot!("a_slip_is_shown_at_its_place", errors);
 }
 
-#[test]
-fn the_projects_own_experiments_are_valid() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
-    let Ok(folders) = std::fs::read_dir(root) else { return };
-    for file in folders.flat_map(|folder| std::fs::read_dir(folder.unwrap().path()).unwrap()) {
-        let path = file.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "toml") {
-            let scenario = laxity_lab::load(&path).unwrap_or_else(|errors| panic!("{errors}"));
-            for point in scenario.points() {
-                scenario.experiment(&point);
-            }
-        }
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
