@@ -164,6 +164,8 @@ pub enum Reason {
     SharedLevels,
     /// The CPU may hand a packet over after its launch time, and the adapter loses the packet.
     LaunchedLate,
+    /// The shapers of the adapter leave a class of the host less than its channels reserve.
+    Shaped,
 }
 
 impl fmt::Display for AdmissionRefusal {
@@ -192,6 +194,9 @@ impl fmt::Display for AdmissionRefusal {
             }
             Reason::LaunchedLate => {
                 "a packet may be handed over after its launch time (`host.subsystem.link.launch`)"
+            }
+            Reason::Shaped => {
+                "shapers of the host (`host.subsystem.link.shapers`) leave a class less than its channels reserve"
             }
         };
         let resource = match self.resource {

@@ -24,7 +24,8 @@
 //! `chances.rs`.
 //!
 //! A link that is shared by rates has a table of its own, `rates.rs`; where a CPU makes what goes
-//! over it `rated_host.rs` is both. A host with several cores has `cores.rs`.
+//! over it `rated_host.rs` is both. A host with several cores has `cores.rs`,
+//! and one with shapers in its adapter `shaped_host.rs`.
 //!
 //! The bounds assume of the host, besides its costs:
 //!
@@ -62,6 +63,7 @@ mod rated_host;
 mod rates;
 pub mod reception;
 mod response;
+mod shaped_host;
 pub mod station;
 mod table;
 mod terms;
@@ -83,6 +85,7 @@ pub use launched_host::LaunchedHost;
 pub use levelled_host::LevelledHost;
 pub use rated_host::{RatedHost, Unrated};
 pub use rates::{Early, Pays, RateRequest, RateTable};
+pub use shaped_host::ShapedHost;
 pub use table::{AdmissionTable, Test};
 pub use terms::{Breakdown, Term};
 pub use timers::Timers;

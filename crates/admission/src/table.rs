@@ -291,10 +291,16 @@ impl AdmissionTable {
 
     /// Every channel's bound, from the highest priority to the lowest.
     pub fn bounds(&self) -> Vec<Bound> {
+        self.bounds_within(MOST_LOOKS_AT_ALL)
+    }
+
+    /// The same. By the demand test a channel has its deadline where response times take more than that
+    /// number of looks.
+    pub(super) fn bounds_within(&self, looks: u64) -> Vec<Bound> {
         let Some(shared) = &self.shared else { return Vec::new() };
         let (above, tasks) = self.tasks.split_at(self.above());
         if self.test == Test::Demand {
-            return self.bounds_by_demand(shared, above, tasks);
+            return self.bounds_by_demand(shared, above, tasks, &Effort::of(looks));
         }
         if self.is_by_hand() {
             return self.bounds_by_hand(shared, above, tasks);

@@ -348,7 +348,7 @@ pub(crate) fn experiment(
     checks::have_ports(cx, &experiment)?;
     carried::fits(cx, &experiment, &keys)?;
     checks::cut_through(cx, &experiment)?;
-    checks::launch_times(cx, &experiment)?;
+    checks::adapters_of_links(cx, &experiment)?;
     checks::host_in_thread(cx, &experiment)?;
     Ok(experiment)
 }

@@ -55,6 +55,7 @@ mod policing;
 mod reason;
 mod receiving;
 mod row;
+mod shaped;
 mod sources;
 mod stage;
 mod station;
@@ -148,6 +149,10 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
             AdapterSpec::Null(link) if experiment.launch(node).is_some() => {
                 medium(experiment, node)?;
                 return Ok(vec![launched::covered(experiment, node, *link, &covered)?]);
+            }
+            AdapterSpec::Null(link) if !experiment.shapers(node).is_empty() => {
+                medium(experiment, node)?;
+                return Ok(vec![shaped::covered(experiment, node, *link, &covered)?]);
             }
             AdapterSpec::Null(link) if covered.model == ResourceModel::Handed => {
                 medium(experiment, node)?;
@@ -317,8 +322,22 @@ fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
     };
     let (link, levels) = ((*link).into(), levels(by_level));
     let (model, further) = (ResourceModel::Ideal, Vec::new());
-    let (row, any_order, ahead, depth, launch) = (None, false, false, 1, None);
-    Ok(Covered { model, link, further, rates, row, by_level, levels, any_order, ahead, depth, launch })
+    let (row, any_order, ahead, depth) = (None, false, false, 1);
+    let (launch, shaped) = (None, false);
+    Ok(Covered {
+        model,
+        link,
+        further,
+        rates,
+        row,
+        by_level,
+        levels,
+        any_order,
+        ahead,
+        depth,
+        launch,
+        shaped,
+    })
 }
 
 /// Whether a station that is so covered covers the channel's policies; `leaves` says whether the

@@ -21,7 +21,7 @@ use laxity_model::node::DriverConfig;
 use laxity_model::reception::ReceptionCosts;
 use laxity_qos::channel::{Config, LinkId};
 use laxity_qos::costs::{HostCosts, LinkCosts};
-use laxity_qos::discipline::Group;
+use laxity_qos::discipline::{Group, Shaper};
 use laxity_qos::reception::control;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span};
@@ -106,6 +106,9 @@ pub struct HostSpec {
     pub applications: Applications,
     /// The communication subsystem's policies.
     pub subsystem: Config,
+    /// Classes with a credit-based shaper in its null adapters, which then have a queue for each level;
+    /// empty if packets leave these in the order in which they were handed over.
+    pub shapers: Vec<Shaper>,
     /// Whether resources are ideal: immediate preemption at no cost.
     pub ideal: bool,
     /// When the adapter's driver gives up waiting.

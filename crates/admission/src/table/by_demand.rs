@@ -90,9 +90,14 @@ impl AdmissionTable {
 
     /// Bound of each channel beside the others. Where that takes too long to find out, its earlier
     /// promise.
-    pub(super) fn bounds_by_demand(&self, shared: &Shared, above: &[Task], tasks: &[Task]) -> Vec<Bound> {
-        let effort = Effort::of(MOST_LOOKS_AT_ALL);
-        let host = Host { constant: shared.constant(), activations: above, effort: &effort };
+    pub(super) fn bounds_by_demand(
+        &self,
+        shared: &Shared,
+        above: &[Task],
+        tasks: &[Task],
+        effort: &Effort,
+    ) -> Vec<Bound> {
+        let host = Host { constant: shared.constant(), activations: above, effort };
         let worst = demand::responses(host, &self.streams, tasks);
         let wait = shared.wait.picoseconds();
         let bound = |(priority, channel): (usize, &Channel)| {

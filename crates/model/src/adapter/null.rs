@@ -9,12 +9,18 @@
 //! plus an offset. The link then takes the packet before all packets without a launch time. A packet
 //! that is being transmitted is not interrupted, and no packet is kept back because a launch time is
 //! near.
+//!
+//! # Shapers
+//!
+//! With credit-based shapers (`classes.rs`) packets wait in the queues of their classes. The idle link
+//! takes the most urgent class of which the credit is not negative.
 
+mod classes;
 mod launch;
 
 use laxity_qos::channel::Slot;
 use laxity_qos::costs::LinkCosts;
-use laxity_qos::discipline::Class;
+use laxity_qos::discipline::{Class, Shaper};
 use laxity_qos::seldom::seldom;
 use laxity_qos::short_queue::ShortQueue;
 use laxity_units::{Span, Time};
@@ -22,10 +28,53 @@ use laxity_units::{Span, Time};
 use crate::around::Around;
 
 use super::{AdapterOutput, AdapterResponse, Loss, StageReport};
+use classes::Classes;
 use launch::Launches;
 
+/// Where packets wait before the queue of the link.
+#[derive(Debug)]
+enum Before {
+    /// Real-time packets, for their launch times.
+    Launches(Box<Launches>),
+    /// All packets, for their turn and the credit of their class.
+    Classes(Box<Classes>),
+}
+
+impl Before {
+    /// Removes the packet that an idle link takes `now`, if there is one.
+    fn take(&mut self, now: Time) -> Option<Slot> {
+        match self {
+            Before::Launches(launches) => launches.take(now),
+            Before::Classes(classes) => classes.take(now),
+        }
+    }
+
+    /// When an idle link can take the next packet; `Time::MAX` without a packet.
+    fn next(&mut self, now: Time) -> Time {
+        match self {
+            Before::Launches(launches) => launches.next(),
+            Before::Classes(classes) => classes.next(now),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Before::Launches(launches) => launches.len(),
+            Before::Classes(classes) => classes.len(),
+        }
+    }
+
+    /// Removes all packets, in their order.
+    fn drain(&mut self) -> Vec<Slot> {
+        match self {
+            Before::Launches(launches) => launches.drain(),
+            Before::Classes(classes) => classes.drain(),
+        }
+    }
+}
+
 /// Transmits one packet at a time, in the order given; those with launch times before others, in the
-/// order of these times.
+/// order of these times; or by class, with shapers.
 #[derive(Debug)]
 pub struct Null {
     costs: LinkCosts,
@@ -40,10 +89,10 @@ pub struct Null {
     passed: u64,
     /// Most packets that ever waited behind the one in transmission.
     longest: usize,
-    /// Packets that wait for their launch times; `None` where packets have none.
-    launches: Option<Box<Launches>>,
-    /// When the link, idle now, begins a packet that waits for its launch time; `Time::MAX` if it is
-    /// busy or no packet waits.
+    /// Packets that wait for their launch times or their credits; `None` where packets have none.
+    before: Option<Before>,
+    /// When the link, idle now, begins a packet that waits there; `Time::MAX` if it is busy or no packet
+    /// waits.
     wakes: Time,
 }
 
@@ -59,7 +108,7 @@ impl Null {
             busy: Span::ZERO,
             passed: 0,
             longest: 0,
-            launches: None,
+            before: None,
             wakes: Time::MAX,
         }
     }
@@ -68,7 +117,13 @@ impl Null {
     /// arrival, and are lost if they are handed over later.
     #[must_use]
     pub fn launching(self, offset: Span) -> Self {
-        Self { launches: Some(Box::new(Launches::new(offset))), ..self }
+        Self { before: Some(Before::Launches(Box::new(Launches::new(offset)))), ..self }
+    }
+
+    /// The same with a queue for each class, and these `shapers`.
+    #[must_use]
+    pub fn shaping(self, shapers: Vec<Shaper>) -> Self {
+        Self { before: Some(Before::Classes(Box::new(Classes::new(self.costs, shapers)))), ..self }
     }
 
     /// From now on says when a transmission begins.
@@ -82,8 +137,7 @@ impl Null {
         packet: Slot,
         around: &mut impl Around<AdapterOutput<Slot>>,
     ) -> bool {
-        if seldom(self.launches.is_some()) && around.packets().at(packet).tag.class == Class::RealTime {
-            self.launch(now, packet, around);
+        if seldom(self.before.is_some()) && self.hold(now, packet, around) {
             return true;
         }
         self.queue.push_back(packet);
@@ -94,32 +148,39 @@ impl Null {
         true
     }
 
-    /// Takes a packet that has a launch time.
+    /// Takes a packet before the queue of the link; `false` if it is to join that queue at once.
     #[inline(never)]
-    fn launch(&mut self, now: Time, packet: Slot, around: &mut impl Around<AdapterOutput<Slot>>) {
-        let arrival = around.packets().at(packet).tag.logical_arrival;
-        let launches = self.launches.as_mut().expect("packets have launch times");
-        if !launches.put(now, arrival, packet) {
-            let lost = AdapterResponse::Failed(packet, Loss::Launch);
-            return around.tell(AdapterOutput::Response(lost));
+    fn hold(&mut self, now: Time, slot: Slot, around: &mut impl Around<AdapterOutput<Slot>>) -> bool {
+        let packet = around.packets().at(slot);
+        match &mut self.before {
+            Some(Before::Launches(launches)) if packet.tag.class == Class::RealTime => {
+                if !launches.put(now, packet.tag.logical_arrival, slot) {
+                    let lost = AdapterResponse::Failed(slot, Loss::Launch);
+                    around.tell(AdapterOutput::Response(lost));
+                    return true;
+                }
+            }
+            Some(Before::Classes(classes)) => classes.put(now, packet, slot),
+            Some(Before::Launches(_)) | None => return false,
         }
         if self.queue.is_empty() {
             self.start(now, around);
         }
         self.longest = self.longest.max(self.waiting());
+        true
     }
 
     pub(super) fn reset(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         self.busy += self.under_way(now);
         (self.completes, self.wakes) = (Time::MAX, Time::MAX);
-        let waiting = self.launches.iter_mut().flat_map(|launches| launches.drain());
+        let waiting = self.before.iter_mut().flat_map(|before| before.drain());
         for packet in self.queue.drain().chain(waiting) {
             around.tell(AdapterOutput::Response(AdapterResponse::Failed(packet, Loss::Reset)));
         }
     }
 
     pub(super) fn held(&self) -> usize {
-        self.queue.len() + self.launches.as_ref().map_or(0, |launches| launches.len())
+        self.queue.len() + self.before.as_ref().map_or(0, |before| before.len())
     }
 
     /// Packets in it that are not in transmission.
@@ -130,11 +191,11 @@ impl Null {
     /// The idle link takes the next packet, if one may begin.
     fn start(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         self.completes = Time::MAX;
-        if let Some(launches) = &mut self.launches {
-            if let Some(packet) = launches.take(now) {
+        if let Some(before) = &mut self.before {
+            if let Some(packet) = before.take(now) {
                 self.queue.push_front(packet);
             }
-            self.wakes = if self.queue.is_empty() { launches.next() } else { Time::MAX };
+            self.wakes = if self.queue.is_empty() { before.next(now) } else { Time::MAX };
         }
         if let Some(&packet) = self.queue.front() {
             let time = self.costs.transmit(around.packets().at(packet).size);
@@ -386,5 +447,48 @@ mod tests {
             assert_eq!(null.poll_output(), Some(AdapterOutput::Response(failed)));
         }
         assert_eq!((null.held(), null.next_deadline()), (0, None));
+    }
+
+    /// A device of 4 Mbit/s with 1 Mbit/s for level 0. A packet of 5 B takes 10 us, and 30 us of credit.
+    fn shaping() -> Told<Adapter, AdapterOutput> {
+        let shaper = Shaper { level: 0, idle_slope: laxity_units::Rate::from_bits_per_sec(1_000_000) };
+        let costs = LinkCosts::new(Span::ZERO, Span::from_us(2));
+        Told::new(Adapter::Null(Null::new(costs).shaping(vec![shaper])))
+    }
+
+    fn of_level(message: u64, level: u8) -> Packet {
+        let plain = packet(message, 5);
+        Packet { tag: Tag { level, ..plain.tag }, ..plain }
+    }
+
+    /// The link is idle from 20 to 40 us and from 50 to 80 us, though packets wait.
+    #[test]
+    fn a_class_without_credit_leaves_the_link_to_others() {
+        let mut null = shaping();
+        for packet in [of_level(0, 0), of_level(1, 0), of_level(2, 0), of_level(9, 31)] {
+            assert!(null.transmit(at(0), &packet));
+        }
+        assert_eq!((null.held(), null.stages(at(0))[0].waiting), (4, 3));
+        assert_eq!(outcome(&mut null), [(10, "sent", 0), (20, "sent", 9), (50, "sent", 1), (90, "sent", 2)]);
+        let report = null.stages(at(99)).remove(0);
+        assert_eq!((report.busy, report.longest, report.passed), (Span::from_us(40), 3, 4));
+        assert_eq!((null.held(), null.next_deadline()), (0, None));
+    }
+
+    /// The packet before the reset has spent the credit, and a reset device has none to repay.
+    #[test]
+    fn a_reset_gives_back_all_classes_and_their_credits() {
+        let mut null = shaping();
+        for packet in [of_level(0, 0), of_level(9, 31), of_level(1, 0)] {
+            assert!(null.transmit(at(0), &packet));
+        }
+        null.reset(at(4));
+        for lost in [of_level(0, 0), of_level(1, 0), of_level(9, 31)] {
+            let failed = AdapterResponse::Failed(lost, Loss::Reset);
+            assert_eq!(null.poll_output(), Some(AdapterOutput::Response(failed)));
+        }
+        assert_eq!((null.held(), null.next_deadline()), (0, None));
+        assert!(null.transmit(at(5), &of_level(2, 0)));
+        assert_eq!(outcome(&mut null), [(15, "sent", 2)]);
     }
 }

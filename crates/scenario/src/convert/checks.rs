@@ -26,20 +26,24 @@ pub(super) fn cut_through(cx: &mut Context<'_>, experiment: &Experiment) -> Resu
     Ok(())
 }
 
-/// Refuses launch times before adapters that have none.
-pub(super) fn launch_times(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
+/// Refuses launch times and shapers before adapters that have none.
+pub(super) fn adapters_of_links(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
     let described = |node: &usize| {
         let mut links = experiment.links_of(*node);
         links.any(|link| matches!(experiment.adapter_of(*node, link), AdapterSpec::Described(_)))
     };
-    let launches = |node: &usize| experiment.launch(*node).is_some();
-    match (0..experiment.nodes.len()).filter(launches).find(described) {
-        Some(node) => {
-            let reason = format!("{}: an adapter of stages has no launch times", experiment.place(node));
-            Err(cx.fault(&WHOLE, reason, "use an adapter of `kind = \"null\"`, or remove `launch`"))
+    for node in (0..experiment.nodes.len()).filter(described) {
+        let keys = [
+            (experiment.launch(node).is_some(), "launch times", "launch"),
+            (!experiment.shapers(node).is_empty(), "shapers", "shapers"),
+        ];
+        if let Some((_, what, key)) = keys.into_iter().find(|(said, _, _)| *said) {
+            let reason = format!("{}: an adapter of stages has no {what}", experiment.place(node));
+            let help = format!("use an adapter of `kind = \"null\"`, or remove `{key}`");
+            return Err(cx.fault(&WHOLE, reason, help));
         }
-        None => Ok(()),
     }
+    Ok(())
 }
 
 /// Refuses a host in a thread with several adapters: the rings between lead to one.

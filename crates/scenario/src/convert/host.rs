@@ -5,7 +5,7 @@ use laxity_qos::channel::{
     Block, Config, CoreId, LinkConfig, LinkParadigm, Order, Oversize, Preemption, Processing,
 };
 use laxity_qos::costs::{HostCosts, LinkCosts};
-use laxity_qos::discipline::EarlyPolicy;
+use laxity_qos::discipline::{EarlyPolicy, Shaper};
 use laxity_units::{Bytes, Span};
 
 use super::core::{core, core_number};
@@ -24,6 +24,9 @@ const DEFAULT_BLOCK: Block = Block::Packets(4);
 /// The least speed-up, so that costs stay in the range of picoseconds.
 const SLOWEST: f64 = 0.01;
 
+/// The policies of a host, the shapers of its adapters, and its resources.
+type Policies = (Config, Vec<Shaper>, Resources);
+
 pub(super) fn host(
     cx: &mut Context<'_>,
     library: &mut Library<'_>,
@@ -40,7 +43,7 @@ pub(super) fn host(
     let costs = cx.part_or_empty(costs, &span).map(|costs| costs.into_inner());
     let subsystem = self::subsystem(cx, subsystem, &span);
     let named = match (&profile, &subsystem) {
-        (Ok((profile, at)), Ok((config, _, spans))) => {
+        (Ok((profile, at)), Ok(Located { value: (config, ..), spans })) => {
             let at = spans.packet.as_ref().unwrap_or(at);
             profile
                 .costs_for(config.packet)
@@ -64,7 +67,7 @@ pub(super) fn host(
         Err(reported) => Err(*reported),
     };
     let buses = super::bus::buses(cx, bus);
-    let (mut costs, (mut subsystem, resources, spans)) = (costs?, subsystem?);
+    let (mut costs, Located { value: (mut subsystem, shapers, resources), spans }) = (costs?, subsystem?);
     let ideal = resources == Resources::Ideal;
     subsystem.cores = many?;
     core(cx, subsystem.link.core, &spans.core, subsystem.cores, "the host")?;
@@ -85,6 +88,7 @@ pub(super) fn host(
         speedup,
         applications: applications?,
         subsystem,
+        shapers,
         ideal,
         driver: driver?,
         computing: computing?,
@@ -95,7 +99,7 @@ pub(super) fn host(
 
 /// A host without scheduling: all its costs are zero.
 pub(super) fn none(cx: &mut Context<'_>) -> Result<Located<HostSpec, HostSpans>, Reported> {
-    let (subsystem, _, spans) = subsystem(cx, None, &WHOLE)?;
+    let Located { value: (subsystem, shapers, _), spans } = subsystem(cx, None, &WHOLE)?;
     let costs = HostCosts::default();
     let (reception, pool) = super::reception::costs(cx, None, &costs, 1.0)?;
     let host = HostSpec {
@@ -106,6 +110,7 @@ pub(super) fn none(cx: &mut Context<'_>) -> Result<Located<HostSpec, HostSpans>,
         speedup: 1.0,
         applications: Applications::Separate,
         subsystem,
+        shapers,
         ideal: false,
         driver: DriverConfig::default(),
         computing: Vec::new(),
@@ -239,7 +244,7 @@ fn subsystem(
     cx: &mut Context<'_>,
     part: Option<Part<RawSubsystem>>,
     owner: &Range<usize>,
-) -> Result<(Config, Resources, HostSpans), Reported> {
+) -> Result<Located<Policies, HostSpans>, Reported> {
     let part = cx.part_or_empty(part, owner)?;
     let span = part.span();
     let RawSubsystem { processing, cpu, early, preemption, resources, enforcement, oversize, packet, link } =
@@ -261,7 +266,7 @@ fn subsystem(
     let oversize = cx.optional(oversize);
     let packet = cx.optional(packet);
     let link = self::link(cx, link, &span);
-    let (link, mut spans) = link?;
+    let (link, shapers, mut spans) = link?;
     let early = early?.map(Spanned::into_inner);
     spans.unsaid.early = early.is_none();
     let oversize = oversize?.map(Spanned::into_inner);
@@ -282,7 +287,7 @@ fn subsystem(
         enforcement: enforcement?,
         oversize: oversize.unwrap_or(Oversize::Intervals),
     };
-    Ok((config, resources?, spans))
+    Ok(Located { value: (config, shapers, resources?), spans })
 }
 
 fn preemption(
@@ -322,10 +327,10 @@ fn link(
     cx: &mut Context<'_>,
     part: Option<Part<RawLink>>,
     owner: &Range<usize>,
-) -> Result<(LinkConfig, HostSpans), Reported> {
+) -> Result<(LinkConfig, Vec<Shaper>, HostSpans), Reported> {
     let part = cx.part_or_empty(part, owner)?;
     let span = part.span();
-    let RawLink { paradigm, core, order, frame, horizon, depth, launch, early_above_best_effort } =
+    let RawLink { paradigm, core, order, frame, horizon, depth, launch, shapers, early_above_best_effort } =
         part.into_inner();
     let paradigm = cx.optional(paradigm);
     let core = core_number(cx, core);
@@ -333,6 +338,8 @@ fn link(
     let horizon = cx.optional(horizon).map(|horizon| horizon.map(|horizon| horizon.into_inner().get()));
     let depth = cx.optional(depth);
     let launch = cx.optional(launch);
+    let shaped = shapers.as_ref().map(|list| list.span.clone());
+    let shapers = super::selection::shapers(cx, shapers);
     let above_best_effort = cx.optional(early_above_best_effort);
     let paradigm = paradigm?;
     let (horizon, above_best_effort) = (horizon?, above_best_effort?.map(Spanned::into_inner));
@@ -358,8 +365,19 @@ fn link(
                 "a packet waits for its launch time in the adapter, which has each packet as it is made";
             return Err(cx.fault(&launch.span(), reason, "say `paradigm = \"adapter\"`, or remove this"));
         }
-        launch => launch.map(|launch| launch.into_inner().get()),
+        launch => launch,
     };
+    let shapers = shapers?;
+    if let Some(span) = shaped.filter(|_| !shapers.is_empty()) {
+        if paradigm != LinkParadigm::Adapter {
+            let reason = "a packet waits for its credit in the adapter, which has each packet as it is made";
+            return Err(cx.fault(&span, reason, "say `paradigm = \"adapter\"`, or remove this"));
+        }
+        if launch.is_some() {
+            let reason = "an adapter has launch times or shapers, and not both";
+            return Err(cx.fault(&span, reason, "remove this, or remove `launch`"));
+        }
+    }
     let config = LinkConfig {
         paradigm,
         core: core.map_or(CoreId::FIRST, |(core, _)| core),
@@ -372,7 +390,7 @@ fn link(
             above_best_effort: above_best_effort.unwrap_or_default(),
         },
         depth: depth?.map_or(usual_depth, |depth| depth.into_inner().small()),
-        launch,
+        launch: launch.map(|launch| launch.into_inner().get()),
     };
-    Ok((config, spans))
+    Ok((config, shapers, spans))
 }

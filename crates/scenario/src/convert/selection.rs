@@ -1,4 +1,5 @@
-//! `shapers`, `gates`, `gate_offset`, `cyclic`, `ats` and `preemptable_from` of a switch.
+//! `shapers`, `gates`, `gate_offset`, `cyclic`, `ats` and `preemptable_from` of a switch, and `shapers` of a
+//! host.
 
 use std::sync::Arc;
 
@@ -79,7 +80,11 @@ pub(super) fn classes(
     Ok(Classes { selection, preemptable_from: from.map(|from| from.get_ref().small() as u8) })
 }
 
-fn shapers(cx: &mut Context<'_>, list: Option<List<Part<RawShaper>>>) -> Result<Vec<Shaper>, Reported> {
+/// The shapers of a list, each of a level of its own.
+pub(super) fn shapers(
+    cx: &mut Context<'_>,
+    list: Option<List<Part<RawShaper>>>,
+) -> Result<Vec<Shaper>, Reported> {
     let twice = ("has a shaper already", "give each level one shaper at most");
     by_level(cx, list, twice, |cx, owner, RawShaper { level, idle_slope }| {
         let level = cx.required(level, "level", owner, "this shaper");

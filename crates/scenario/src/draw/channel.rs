@@ -189,7 +189,7 @@ impl Channels<'_> {
             deadline: quantity(deadline),
             share: unsaid(),
             group: group(dice.aside(), theme),
-            level: match theme.leveled {
+            level: match theme.leveled || theme.shaped {
                 true => dice.queues().maybe(0.8, |dice| whole(dice.pick(&[0, 1, 1, 2, 5, 30]))),
                 false => {
                     let some = dice.maybe(by_hand, |dice| whole(dice.below(32)));

@@ -36,10 +36,12 @@ impl Dice {
         let levels = Seed::new(seed).stream(&format!("scenario {number}, levels"));
         let ends = Seed::new(seed).stream(&format!("scenario {number}, ends"));
         let launches = Seed::new(seed).stream(&format!("scenario {number}, launches"));
+        let shapers = Seed::new(seed).stream(&format!("scenario {number}, shapers"));
         let beside =
             |stream, aside: Option<Self>| Self { stream, grid, aside: aside.map(Box::new), further: None };
         let aside = beside(later, Some(beside(latest, Some(beside(newest, None)))));
-        let ends = Self { further: Some(Box::new(beside(launches, None))), ..beside(ends, None) };
+        let launches = Self { further: Some(Box::new(beside(shapers, None))), ..beside(launches, None) };
+        let ends = Self { further: Some(Box::new(launches)), ..beside(ends, None) };
         let levels = Self { further: Some(Box::new(ends)), ..beside(levels, None) };
         let requests = Self { further: Some(Box::new(levels)), ..beside(requests, None) };
         let queues = Self { further: Some(Box::new(requests)), ..beside(queues, None) };
@@ -130,6 +132,11 @@ impl Dice {
     /// And for launch times.
     pub(super) fn launches(&mut self) -> &mut Dice {
         self.ends().further()
+    }
+
+    /// And for shapers of hosts.
+    pub(super) fn shapers(&mut self) -> &mut Dice {
+        self.launches().further()
     }
 
     pub(super) fn below(&mut self, n: u64) -> u64 {

@@ -7,6 +7,7 @@ use laxity_units::Span;
 
 use super::cores::core;
 use super::dice::Dice;
+use super::selection::shapers;
 use super::sketch::{
     Drafted, Drawn, boolean, detailed, entries, factor, part, quantity, scalar, table, text, that, this,
     unsaid, whole, word,
@@ -138,6 +139,10 @@ fn subsystem(dice: &mut Dice, theme: &Theme) -> Drafted<RawSubsystem> {
         true => ("multiclass_edf", dice.launches().pick(&["fifo", "fifo", "fifo", "edf", "multiclass_edf"])),
         false => (cpu, link_order),
     };
+    let (cpu, link_order) = match theme.shaped && dice.shapers().chance(0.95) {
+        true => ("multiclass_edf", dice.shapers().pick(&["fifo", "fifo", "fifo", "edf", "multiclass_edf"])),
+        false => (cpu, link_order),
+    };
     let link = link(dice, theme, link_order);
     table!(RawSubsystem {
         processing: dice.any::<Processing>(0.6),
@@ -235,6 +240,10 @@ fn link(dice: &mut Dice, theme: &Theme, order: &str) -> Drafted<RawLink> {
                 let least = theme.work(theme.packet);
                 quantity(dice.launches().span(least, least * 64))
             }
+            false => unsaid(),
+        },
+        shapers: match theme.shaped {
+            true => shapers(dice.shapers(), theme, 16),
             false => unsaid(),
         },
         early_above_best_effort: dice.maybe(0.25, |dice| boolean(dice.chance(0.7))),

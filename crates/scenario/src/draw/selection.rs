@@ -1,4 +1,5 @@
-//! `shapers`, `gates`, `cyclic`, `ats` and `preemptable_from` of a switch by strict priority.
+//! `shapers`, `gates`, `cyclic`, `ats` and `preemptable_from` of a switch by strict priority, and
+//! `shapers` of a host.
 
 use laxity_units::{Rate, Span};
 
@@ -46,7 +47,7 @@ impl Said {
             return Self { ats: ats(dice), ..Self::none() };
         }
         match dice.below(5) {
-            0 => Self { shapers: shapers(dice, theme), ..Self::none() },
+            0 => Self { shapers: shapers(dice, theme, 40), ..Self::none() },
             1 => {
                 let offset = dice.maybe(0.5, |dice| quantity(dice.span(Span::from_us(1), Span::from_ms(20))));
                 Self { gates: gates(dice, theme), gate_offset: offset, ..Self::none() }
@@ -77,11 +78,12 @@ fn ats(dice: &mut Dice) -> Parts<RawAts> {
     parts(levels.into_iter().map(class).collect())
 }
 
-fn shapers(dice: &mut Dice, theme: &Theme) -> Parts<RawShaper> {
+/// Each has `most` of 40 parts of the link at most.
+pub(super) fn shapers(dice: &mut Dice, theme: &Theme, most: u64) -> Parts<RawShaper> {
     let link = 8_000_000_000_000 / theme.link.per_byte.ceil().as_ps().max(1000);
     let levels = LEVELS.into_iter().chain([31]).filter(|_| dice.chance(0.4)).collect::<Vec<_>>();
     let shaper = |level| {
-        let slope = Rate::from_bits_per_sec((link * dice.between(1, 40) / 40).max(8));
+        let slope = Rate::from_bits_per_sec((link * dice.between(1, most) / 40).max(8));
         table!(RawShaper { level: whole(level), idle_slope: quantity(slope) })
     };
     parts(levels.into_iter().map(shaper).collect())

@@ -118,6 +118,8 @@ pub(super) struct Theme {
     pub(super) ends: bool,
     /// Real-time packets have launch times.
     pub(super) launches: bool,
+    /// Adapters have credit-based shapers.
+    pub(super) shaped: bool,
 }
 
 /// Names of groups.
@@ -293,6 +295,7 @@ impl Theme {
             },
             ends: false,
             launches: false,
+            shaped: false,
         };
         let hub = theme.divided && matches!(place, Place::Nodes { hosts: 4, .. });
         let theme = Self { hub: hub && dice.hubs().chance(0.5), ..theme };
@@ -313,11 +316,26 @@ impl Theme {
         let theme = if calm && dice.queues().chance(0.3) { theme.with_queues(dice.queues()) } else { theme };
         let stages = theme.row.is_some_and(|row| row.tells_late);
         let launchable = analysed && alike && !(stages || theme.ideal || theme.free || theme.careless);
-        match launchable && dice.launches().chance(0.08) {
+        if launchable && dice.launches().chance(0.08) {
             // Hosts that work ahead have as many launch times as others: the adapter holds what is early.
-            true => Self { launches: true, paradigm: "adapter", chancy: false, ..theme },
+            return Self { launches: true, paradigm: "adapter", chancy: false, ..theme };
+        }
+        match launchable && dice.shapers().chance(0.09) {
+            true => theme.with_shapers(dice.shapers()),
             false => theme,
         }
+    }
+
+    /// The same with credit-based shapers in adapters, on links where each byte takes its time.
+    fn with_shapers(self, dice: &mut Dice) -> Self {
+        let startup = if dice.chance(0.97) { Span::ZERO } else { self.link.startup };
+        let per_byte = match self.link.per_byte.is_zero() {
+            true => ByteTime::from_ns(dice.pick(&[5, 8, 80])),
+            false => self.link.per_byte,
+        };
+        let link = LinkCosts { startup, per_byte, ..self.link };
+        let ahead = self.ahead && dice.chance(0.1);
+        Self { shaped: true, paradigm: "adapter", chancy: false, link, ahead, ..self }
     }
 
     /// The same with FIFO queues at ports, and perhaps at the links of hosts that take no time.

@@ -221,6 +221,10 @@ shown! {
         launched_by_the_host: with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { link = { launch = \"1 ms\" } }");
         launched_at_once: with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { link = { paradigm = \"adapter\", launch = \"0 us\" } }");
         launched_by_stages: with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { link = { paradigm = \"adapter\", launch = \"1 ms\" } }").replace("kind = \"null\"\nstartup = \"40 us\"\nper_byte = \"50 ns\"\n", "file = \"tsn-1g\"\n");
+        shaped_by_the_host: with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { link = { shapers = [{ level = 0, idle_slope = \"1 Mbit/s\" }] } }");
+        shaped_and_launched: with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { link = { paradigm = \"adapter\", launch = \"1 ms\", shapers = [{ level = 0, idle_slope = \"1 Mbit/s\" }] } }");
+        shaped_twice: with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { link = { paradigm = \"adapter\", shapers = [{ level = 2, idle_slope = \"1 Mbit/s\" }, { level = 2, idle_slope = \"2 Mbit/s\" }] } }");
+        shaped_by_stages: with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { link = { paradigm = \"adapter\", shapers = [{ level = 0, idle_slope = \"1 Mbit/s\" }] } }").replace("kind = \"null\"\nstartup = \"40 us\"\nper_byte = \"50 ns\"\n", "file = \"tsn-1g\"\n");
         demand_by_the_bound: and("[admission]\ntest = \"demand\"\nlocal_deadline = \"bound\"");
         demand_of_the_papers: and("[admission]\ntest = \"demand\"\nformula = \"papers\"");
         no_profile: with("mc68040", "mc86040");

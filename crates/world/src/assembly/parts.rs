@@ -10,7 +10,9 @@ use laxity_qos::discipline::{Class, Group, Groups, LEVELS};
 use laxity_units::{Span, Time};
 
 use super::alike::Templates;
-use crate::experiment::{AdapterSpec, Chance, Experiment, Laps, MediumSpec, Network, Placement, Regulators};
+use crate::experiment::{
+    AdapterSpec, Chance, Experiment, HostSpec, Laps, MediumSpec, Network, Placement, Regulators,
+};
 use crate::promise::{Promise, held};
 
 /// A node of the experiment, without channels; without a host if that is elsewhere.
@@ -22,7 +24,7 @@ pub(super) fn node(
     alike: &mut Templates,
 ) -> HostNode {
     let host = experiment.host(number);
-    let first = adapter(experiment.adapter(number), host.subsystem.link.launch);
+    let first = adapter(experiment.adapter(number), host);
     let mut node = match host_is_here {
         true => HostNode::new(
             Host::new(
@@ -37,7 +39,7 @@ pub(super) fn node(
     };
     if host_is_here {
         for link in experiment.links_of(number).skip(1) {
-            let further = adapter(experiment.adapter_of(number, link), host.subsystem.link.launch);
+            let further = adapter(experiment.adapter_of(number, link), host);
             node.add_adapter(host.driver, further, experiment.speed(number, link));
         }
         for (link, attached) in experiment.links_of(number).zip(&experiment.nodes[number].adapters) {
@@ -61,13 +63,14 @@ pub fn groups(experiment: &Experiment) -> Groups {
     Groups::new(experiment.groups.iter().map(Group::from).collect(), members)
 }
 
-/// An adapter, of which the real-time packets have those launch times.
-fn adapter(spec: &AdapterSpec, launch: Option<Span>) -> adapter::Adapter {
+/// An adapter of `host`.
+fn adapter(spec: &AdapterSpec, host: &HostSpec) -> adapter::Adapter {
     match spec {
         AdapterSpec::Null(costs) => {
             let null = Null::new(*costs);
-            adapter::Adapter::Null(match launch {
+            adapter::Adapter::Null(match host.subsystem.link.launch {
                 Some(offset) => null.launching(offset),
+                None if !host.shapers.is_empty() => null.shaping(host.shapers.clone()),
                 None => null,
             })
         }
@@ -92,7 +95,8 @@ pub(crate) fn resource_names(experiment: &Experiment) -> Vec<String> {
         names.extend(cpu_names(experiment, number));
         for link in experiment.links_of(number) {
             let suffix = experiment.suffix_of(number, link);
-            let stages = adapter(experiment.adapter_of(number, link), None).stages(Time::ZERO);
+            let stages =
+                adapter(experiment.adapter_of(number, link), experiment.host(number)).stages(Time::ZERO);
             names.extend(stages.iter().map(|stage| format!("{}{suffix}", stage.name)));
         }
         names.extend(super::buses::names(experiment, number));

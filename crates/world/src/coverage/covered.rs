@@ -48,6 +48,8 @@ pub(crate) struct Covered {
     pub(crate) depth: u32,
     /// Launch times of real-time packets, from their logical arrivals.
     pub(crate) launch: Option<Span>,
+    /// The adapter has credit-based shapers.
+    pub(crate) shaped: bool,
 }
 
 /// The properties by which the analyses of a station differ.
@@ -75,9 +77,9 @@ impl Covered {
     /// The test that decides at the station where the file asks for `test`: the demand test is about
     /// EDF, so `D_order` decides where channels have levels.
     pub(crate) fn test(&self, test: Test) -> Test {
-        match self.launch {
-            Some(_) => Test::Demand,
-            None if self.levels.is_some() => Test::DOrder,
+        match self.levels {
+            _ if self.launch.is_some() || self.shaped => Test::Demand,
+            Some(_) => Test::DOrder,
             None => test,
         }
     }

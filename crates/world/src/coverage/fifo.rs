@@ -50,6 +50,8 @@ fn is_free(experiment: &Experiment, node: usize, order: Order) -> bool {
         speedup: _,
         applications: _,
         subsystem,
+        // Of another paradigm, as launch times are.
+        shapers: _,
         ideal: _,
         computing,
         // Of adapters of stages.
@@ -71,7 +73,6 @@ fn is_free(experiment: &Experiment, node: usize, order: Order) -> bool {
         enforcement: _,
         oversize: _,
     } = subsystem;
-    // Launch times are of another paradigm.
     let LinkConfig { paradigm, core: _, order: link, early: _, depth: _, launch: _, frame: _, speed: _ } =
         link;
     let null = |adapter: usize| matches!(experiment.adapters[adapter], AdapterSpec::Null(_));

@@ -38,6 +38,8 @@ pub(super) fn host_policies(host: &HostSpec) -> Result<Covered, Uncovered> {
         speedup: _,
         applications: _,
         subsystem,
+        // See `shaped.rs`.
+        shapers: _,
         ideal,
         // An application without a budget is one more lower block; a budget is one more deadline (see
         // `promise/computing.rs`), or one more level (see `by_hand.rs`).
@@ -110,8 +112,22 @@ pub(super) fn host_policies(host: &HostSpec) -> Result<Covered, Uncovered> {
     let link = LinkCosts::default().into();
     let (levels, further) = (levels(by_level), Vec::new());
     let by_level = by_level && !levelled;
-    let (row, any_order, depth, launch) = (None, false, *depth, None);
-    Ok(Covered { model, link, further, rates, row, by_level, levels, any_order, ahead, depth, launch })
+    let (row, any_order, depth) = (None, false, *depth);
+    let (launch, shaped) = (None, false);
+    Ok(Covered {
+        model,
+        link,
+        further,
+        rates,
+        row,
+        by_level,
+        levels,
+        any_order,
+        ahead,
+        depth,
+        launch,
+        shaped,
+    })
 }
 
 /// Whether a host's link may be shared by rates in `order`: `laxity_admission::RatedHost` has the

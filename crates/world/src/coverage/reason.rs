@@ -66,6 +66,7 @@ reasons! {
     PapersCpu "host.receive" "the papers' handlers have the CPU to themselves";
     PapersOrder "host.subsystem.link" "the papers' host has one order for CPU and link";
     PapersLaunch "host.subsystem.link.launch" "the papers' adapter knows no launch times";
+    PapersShapers "host.subsystem.link.shapers" "the papers' adapter knows no shapers";
     PapersRates "host.subsystem.link" "the papers' formulas are of deadlines, and not of rates";
     Sharing "host.subsystem.link"
         "no analysis covers a link that is shared by rates before an adapter of stages";
@@ -288,6 +289,14 @@ reasons! {
     LaunchOrder "host.subsystem.cpu"
         "launch times are analysed behind a CPU that goes by multi-class EDF, and a link that holds no packet: \
          `cpu = \"multiclass_edf\"` and `link.order = \"fifo\"`";
+    ShapedOrder "host.subsystem.cpu"
+        "shapers are analysed behind a CPU that goes by multi-class EDF, and a link that holds no packet: \
+         `cpu = \"multiclass_edf\"` and `link.order = \"fifo\"`";
+    ShapedEarly "host.subsystem.early"
+        "any number of early packets may join the queue of a shaper: `early = \"hold\"`";
+    ShapedStartup "adapter.startup"
+        "shapers have a bound where each byte takes a time on the link, and a packet no other: \
+         `startup = \"0 us\"`";
     BestEffortFills "adapter.queue.slots"
         "best effort may fill the adapter's queue before packets with deadlines";
     StallIncoming "fault.kind" "a stall holds incoming frames up";

@@ -7,7 +7,7 @@ use laxity_model::network::{CsmaParameters, ImpairmentParameters, Probability, T
 use laxity_model::switch::PortConfig;
 use laxity_qos::channel::{Config, CoreId, LinkId, Order, Role};
 use laxity_qos::costs::LinkCosts;
-use laxity_qos::discipline::Class;
+use laxity_qos::discipline::{Class, Shaper};
 use laxity_units::{Bytes, Span};
 
 use super::{AdapterSpec, ChannelSpec, Experiment, HostSpec};
@@ -117,6 +117,11 @@ impl Experiment {
     /// `None` where they have none.
     pub fn launch(&self, station: usize) -> Option<Span> {
         self.nodes.get(station).and_then(|_| self.host(station).subsystem.link.launch)
+    }
+
+    /// The classes with a credit-based shaper in the adapters of `station`, if it is a host.
+    pub fn shapers(&self, station: usize) -> &[Shaper] {
+        self.nodes.get(station).map_or(&[], |_| &self.host(station).shapers)
     }
 
     /// How far ahead of their time packets may leave `station`, if it holds them.

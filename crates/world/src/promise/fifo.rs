@@ -28,6 +28,7 @@ use laxity_qos::channel::{LinkId, Role};
 use laxity_qos::costs::LinkCosts;
 use laxity_units::{Bytes, Span};
 
+pub(super) use self::server::of_host;
 use self::server::{frames, server};
 use super::admit::All;
 use super::analyses::Reading;

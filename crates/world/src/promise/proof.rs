@@ -37,7 +37,7 @@ pub fn tests(experiment: &Experiment) -> Vec<Option<Test>> {
 }
 
 fn names(experiment: &Experiment, covered: &Covered) -> Vec<&'static str> {
-    let Covered { model, link, further, rates, row, launch, .. } = covered;
+    let Covered { model, link, further, rates, row, launch, shaped, .. } = covered;
     let test = match covered.test(experiment.admission.test) {
         Test::Demand => "demand",
         Test::DOrder => "table",
@@ -54,6 +54,7 @@ fn names(experiment: &Experiment, covered: &Covered) -> Vec<&'static str> {
         ResourceModel::Apart => vec![apart("rated_host")],
         ResourceModel::ApartByThread => vec!["levelled_host"],
         ResourceModel::ApartHanded if launch.is_some() => vec!["launched_host"],
+        ResourceModel::ApartHanded if *shaped => vec!["shaped_host"],
         ResourceModel::ApartHanded => vec!["rates::row"],
         ResourceModel::Core => vec!["cores"],
     };

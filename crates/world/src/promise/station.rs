@@ -1,10 +1,11 @@
 //! The table of one station. The station is a host or port by deadlines or levels, a host with
 //! several links, a port with a rate-based link, a host with such a link, a host of which the CPU
-//! goes by levels and its link by deadlines, a host with launch times, or a host with several cores.
+//! goes by levels and its link by deadlines, a host with launch times or shapers, or a host with several
+//! cores.
 
 use laxity_admission::{
     AdmissionId, AdmissionRefusal, AdmissionTable, Bound, Breakdown, CoresTable, Decision, LaunchedHost,
-    LevelledHost, Pays, RateTable, RatedHost, Request, Test,
+    LevelledHost, Pays, RateTable, RatedHost, Request, ShapedHost, Test,
 };
 use laxity_qos::channel::LinkId;
 use laxity_units::Span;
@@ -26,6 +27,8 @@ pub(super) enum Station {
     Levelled(Box<LevelledHost>),
     /// A CPU by EDF that hands packets over ahead of their launch times.
     Launched(Box<LaunchedHost>),
+    /// A CPU by EDF that hands packets over to credit-based shapers.
+    Shaped(Box<ShapedHost>),
     /// Several cores by EDF, and their links.
     Cores(Box<CoresTable>),
 }
@@ -39,6 +42,7 @@ impl Station {
             Station::Host(table) => table.request(asked.rate),
             Station::Levelled(table) => table.request(asked.rate.request),
             Station::Launched(table) => table.request(asked.rate.request),
+            Station::Shaped(table) => table.request(asked.rate.request),
             Station::Cores(table) => table.request(asked.rate.request, asked.place()),
         };
         match decision {
@@ -57,6 +61,7 @@ impl Station {
             | Station::Host(_)
             | Station::Levelled(_)
             | Station::Launched(_)
+            | Station::Shaped(_)
             | Station::Cores(_) => 0,
         }
     }
@@ -70,6 +75,7 @@ impl Station {
             | Station::Host(_)
             | Station::Levelled(_)
             | Station::Launched(_)
+            | Station::Shaped(_)
             | Station::Cores(_) => assert_eq!(number, 0, "nothing is told at once here"),
         }
     }
@@ -82,6 +88,7 @@ impl Station {
             Station::Host(table) => table.release(id),
             Station::Levelled(table) => table.release(id),
             Station::Launched(table) => table.release(id),
+            Station::Shaped(table) => table.release(id),
             Station::Cores(table) => table.release(id),
         }
     }
@@ -95,6 +102,7 @@ impl Station {
             | Station::Several(_)
             | Station::Levelled(_)
             | Station::Launched(_)
+            | Station::Shaped(_)
             | Station::Cores(_) => {}
         }
     }
@@ -108,6 +116,7 @@ impl Station {
             Station::Host(table) => table.least_deadline(&asked.rate),
             Station::Levelled(table) => table.least_deadline(&asked.rate.request),
             Station::Launched(table) => table.least_deadline(&asked.rate.request),
+            Station::Shaped(table) => table.least_deadline(&asked.rate.request),
             Station::Cores(table) => table.least_deadline(&asked.rate.request, asked.place()),
         }
     }
@@ -131,6 +140,7 @@ impl Station {
             Station::Host(table) => table.bounds(),
             Station::Levelled(table) => table.bounds(),
             Station::Launched(table) => table.bounds(),
+            Station::Shaped(table) => table.bounds(),
             Station::Cores(table) => table.bounds(),
         }
     }
@@ -149,6 +159,7 @@ impl Station {
             Station::Host(table) => table.terms(&asked.rate, bound),
             Station::Levelled(table) => table.terms(request, bound),
             Station::Launched(table) => table.terms(request),
+            Station::Shaped(table) => table.terms(request, bound),
             Station::Cores(table) => table.terms(bound),
         }
     }
@@ -168,6 +179,7 @@ impl Station {
             | Station::Host(_)
             | Station::Levelled(_)
             | Station::Launched(_)
+            | Station::Shaped(_)
             | Station::Cores(_) => None,
         }
     }
@@ -180,6 +192,7 @@ impl Station {
             | Station::Several(_)
             | Station::Levelled(_)
             | Station::Launched(_)
+            | Station::Shaped(_)
             | Station::Cores(_) => None,
             Station::Rates(table) => Some(table.handed_on(&asked.rate)),
             Station::Host(table) => table.handed_on(&asked.rate),

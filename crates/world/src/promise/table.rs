@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use laxity_admission::{
     AdmissionId, AdmissionTable, Bound, Breakdown, Environment, Formula, LaunchedHost, LevelledHost,
-    RateTable, RatedHost, Request, Unrated,
+    RateTable, RatedHost, Request, ShapedHost, Unrated,
 };
 use laxity_qos::channel::{LinkId, Role};
 use laxity_qos::costs::LinkCosts;
@@ -21,6 +21,7 @@ use super::asked::Asked;
 use super::computing;
 use super::cores;
 use super::environment::{best_effort, environment};
+use super::fifo::of_host;
 use super::frames::Inside;
 use super::leg::Leg;
 use super::links::{Links, promising};
@@ -94,6 +95,10 @@ impl Tables {
             if let Some(launch) = covered.launch {
                 let environment = environment(experiment, coverage, formula, (node, LinkId::FIRST), reading)?;
                 return launched(environment, launch);
+            }
+            if covered.shaped {
+                let environment = environment(experiment, coverage, formula, (node, LinkId::FIRST), reading)?;
+                return shaped(experiment, node, environment);
             }
             if covered.is_levelled() {
                 return levelled(environment(experiment, coverage, formula, (node, LinkId::FIRST), reading)?);
@@ -334,6 +339,17 @@ fn launched(environment: Environment, launch: Span) -> Result<Station, Uncovered
     }
     LaunchedHost::new(environment, launch)
         .map(|table| Station::Launched(Box::new(table)))
+        .map_err(|_| Uncovered::HostRange)
+}
+
+/// The table of a host with credit-based shapers.
+fn shaped(experiment: &Experiment, node: usize, environment: Environment) -> Result<Station, Uncovered> {
+    if environment.formula != Formula::Corrected {
+        return Err(Uncovered::PapersShapers);
+    }
+    let link = environment.link.alone().ok_or(Uncovered::HostRange)?;
+    ShapedHost::new(environment, of_host(experiment, node, link))
+        .map(|table| Station::Shaped(Box::new(table)))
         .map_err(|_| Uncovered::HostRange)
 }
 

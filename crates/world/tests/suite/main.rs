@@ -25,6 +25,7 @@ mod notices;
 mod promised;
 mod refusal;
 mod rows;
+mod shapers;
 mod stalls;
 mod steps;
 mod terminals;

@@ -63,7 +63,7 @@ impl Launches {
     }
 
     /// Removes all packets, in their order.
-    pub(super) fn drain(&mut self) -> impl Iterator<Item = Slot> + use<> {
-        std::mem::take(&mut self.waiting).into_values()
+    pub(super) fn drain(&mut self) -> Vec<Slot> {
+        std::mem::take(&mut self.waiting).into_values().collect()
     }
 }

@@ -5,7 +5,7 @@ use laxity_model::switch::PortConfig;
 use laxity_model::switch::preemption::{LONGEST_WAIT, OVERHEAD};
 use laxity_qos::channel::Order;
 use laxity_qos::costs::LinkCosts;
-use laxity_qos::discipline::LEVELS;
+use laxity_qos::discipline::{Class, LEVELS, Shaper};
 use laxity_units::{Bytes, Rate, Span};
 
 use crate::experiment::{ChannelSpec, Experiment};
@@ -26,7 +26,11 @@ pub(super) fn server(experiment: &Experiment, station: usize, link: LinkCosts, s
         Some(port) if port.order == Order::StrictPriority => Server {
             fifo: false,
             below: below(experiment, station, link),
-            shapers: shapers(port, server.peak),
+            shapers: port
+                .selection
+                .as_deref()
+                .map(|it| shapers(&it.shapers, server.peak))
+                .unwrap_or_default(),
             gates: gates(port),
             cyclic: cyclic(experiment, station, port),
             regulated: regulated(port),
@@ -35,6 +39,18 @@ pub(super) fn server(experiment: &Experiment, station: usize, link: LinkCosts, s
         },
         _ => server,
     }
+}
+
+/// The server of the link of host `node` with the shapers of its adapter.
+pub(crate) fn of_host(experiment: &Experiment, node: usize, link: LinkCosts) -> Server {
+    let below = below(experiment, node, link);
+    let guaranteed = |channel: &&ChannelSpec| {
+        channel.class == Class::RealTime && channel.passages_from(node).next().is_some()
+    };
+    let frames = experiment.channels.iter().filter(guaranteed).map(|it| frames(experiment, it, link).0);
+    let smallest = frames.chain((!below.is_zero()).then_some(below)).min().unwrap_or(Bytes::new(1));
+    let server = first_come(link, smallest);
+    Server { fifo: false, below, shapers: shapers(experiment.shapers(node), server.peak), ..server }
 }
 
 /// A link in order of arrival: it is at least as fast as its rounded transmissions from `smallest` bytes
@@ -53,7 +69,7 @@ fn first_come(link: LinkCosts, smallest: Bytes) -> Server {
     Server { peak: fast, ..Server::first_come(slow) }
 }
 
-/// The longest frame of best effort at a port by strict priority, with its framing.
+/// The longest frame of best effort at a station by strict priority, with its framing.
 fn below(experiment: &Experiment, station: usize, framing: LinkCosts) -> Bytes {
     let passes = |channel: &&ChannelSpec| channel.has_best_effort() && channel.senders().contains(&station);
     let frame = |channel: &ChannelSpec| {
@@ -64,14 +80,11 @@ fn below(experiment: &Experiment, station: usize, framing: LinkCosts) -> Bytes {
     experiment.channels.iter().filter(passes).map(frame).max().unwrap_or_default()
 }
 
-/// The classes of a port with a credit-based shaper, and their idle slopes. A slope that the link does
-/// not exceed holds nothing back: the credit never falls.
-fn shapers(port: &PortConfig, link: Rate) -> Vec<(u8, Rate)> {
-    let shapers = port.selection.iter().flat_map(|selection| &selection.shapers);
-    shapers
-        .filter(|shaper| shaper.idle_slope < link)
-        .map(|shaper| (shaper.level, shaper.idle_slope))
-        .collect()
+/// The classes with a credit-based shaper, and their idle slopes. A slope that the link does not
+/// exceed holds nothing back: the credit never falls.
+fn shapers(shapers: &[Shaper], link: Rate) -> Vec<(u8, Rate)> {
+    let holding = shapers.iter().filter(|shaper| shaper.idle_slope < link);
+    holding.map(|shaper| (shaper.level, shaper.idle_slope)).collect()
 }
 
 /// The windows of a port's gates, by level.

@@ -1,0 +1,52 @@
+//! Hosts with credit-based shapers in a null adapter. `laxity_admission::ShapedHost` has the proof.
+//!
+//! The CPU goes by EDF, holds early messages and hands each packet over as it is made. So no packet
+//! may wait at the link of the host. A packet has to take no other time on the link than that of its
+//! bytes, because a credit counts bytes. A driver with `reset_after` would take an adapter that holds
+//! packets for one that stands still.
+
+use laxity_admission::ResourceModel;
+use laxity_admission::station::Link;
+use laxity_qos::costs::LinkCosts;
+use laxity_qos::discipline::Class;
+
+use super::covered::Covered;
+use super::fifo::LOWEST;
+use super::reason::Uncovered;
+use super::station::{under_way, without_window};
+use crate::experiment::{ChannelSpec, Experiment};
+
+/// The analysis of `node`, which has shapers and a null adapter with that `link`; `host` is the
+/// analysis of its policies.
+pub(super) fn covered(
+    experiment: &Experiment,
+    node: usize,
+    link: LinkCosts,
+    host: &Covered,
+) -> Result<Covered, Uncovered> {
+    let config = experiment.host(node);
+    let orders = host.model == ResourceModel::Handed && !host.by_level;
+    if !orders || config.subsystem.link.order.holds() {
+        return Err(Uncovered::ShapedOrder);
+    }
+    if host.ahead {
+        return Err(Uncovered::ShapedEarly);
+    }
+    if !link.startup.is_zero() || link.per_byte.is_zero() {
+        return Err(Uncovered::ShapedStartup);
+    }
+    let lowest = |channel: &ChannelSpec| {
+        let real_time = channel.class == Class::RealTime && channel.level == Some(LOWEST);
+        real_time && channel.passages_from(node).next().is_some()
+    };
+    if experiment.channels.iter().any(lowest) {
+        return Err(Uncovered::LowestLevel);
+    }
+    if config.driver.reset_after.is_some() {
+        return Err(Uncovered::DriverResets);
+    }
+    without_window(experiment, node)?;
+    let depth = under_way(experiment, node, host.depth);
+    let (model, link) = (ResourceModel::ApartHanded, Link::Alone(link));
+    Ok(Covered { model, link, depth, shaped: true, ..host.clone() })
+}
