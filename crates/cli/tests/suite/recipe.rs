@@ -7,9 +7,10 @@ use crate::common::{Here, err, out};
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// Scenarios with options, by the name of their snapshot: each discipline and each part of a recipe.
-const RECIPES: [(&str, &str); 17] = [
+const RECIPES: [(&str, &str); 18] = [
     ("gates", "experiments/tsn/tas.toml"),
     ("launch", "experiments/tsn/launch.toml --host launched"),
+    ("shapers", "experiments/tsn/cbs-host.toml --host shaped"),
     ("cycles", "experiments/tsn/cqf.toml --host s-2"),
     ("preemption", "experiments/tsn/preemption.toml --host s-1"),
     ("shaper", "experiments/tsn/avb.toml --host s-1"),

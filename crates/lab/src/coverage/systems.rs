@@ -23,6 +23,7 @@ pub(super) fn all() -> Vec<Section> {
         by_hand(),
         tests(),
         launches(),
+        shapers(),
         adapters(),
         media(),
         stages(),
@@ -154,6 +155,26 @@ fn launches() -> Section {
             ["fifo", "multiclass_edf", "rcsp"].map(|link| format!("link by `{link}`")).into(),
         ),
         rows: ["multiclass_edf", "fixed_priority", "fifo"].map(|order| row(order.into())).into(),
+    }
+}
+
+/// Credit-based shapers of a host, by the orders of CPU and link.
+fn shapers() -> Section {
+    let row = |order: &str| {
+        let cell = |(startup, link): (&str, &str)| {
+            let shapers = "[{ level = 0, idle_slope = \"25 Mbit/s\" }]";
+            let link = format!("paradigm = \"adapter\", shapers = {shapers}, order = \"{link}\"");
+            (host(order, &link, &NULL.replace("1 us", startup)), 0)
+        };
+        let cells = [("0 us", "fifo"), ("0 us", "multiclass_edf"), ("0 us", "rcsp"), ("1 us", "fifo")];
+        (format!("`{order}`"), cells.map(cell).into())
+    };
+    let links = ["link by `fifo`", "link by `multiclass_edf`", "link by `rcsp`", "`startup` of the adapter"];
+    Section {
+        title: "Shapers of a host",
+        about: "A host before a null adapter by the paradigm `adapter`; a row is the order of the CPU.",
+        head: ("order of the CPU", links.map(String::from).into()),
+        rows: ["multiclass_edf", "fixed_priority", "fifo"].map(row).into(),
     }
 }
 

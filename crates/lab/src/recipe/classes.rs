@@ -28,7 +28,8 @@ impl Classes {
     pub(super) fn new(experiment: &Experiment) -> Self {
         let channels = &experiment.channels;
         let strict = (0..experiment.stations()).any(|at| experiment.order(at) == Order::StrictPriority)
-            || links(experiment).any(|order| order == Order::StrictPriority);
+            || links(experiment).any(|order| order == Order::StrictPriority)
+            || experiment.hosts.iter().any(|host| !host.shapers.is_empty());
         let by_level = strict || channels.iter().any(|channel| channel.level.is_some());
         let key = |channel: &ChannelSpec| match (channel.level, channel.class) {
             (_, Class::BestEffort) => None,

@@ -74,12 +74,14 @@ fn of_host(
         let order = host.subsystem.link.order;
         let held = matches!(order, Order::MultiClassEdf | Order::FixedPriority | Order::RateControlled);
         let launched = launched(experiment, classes, node, &channels);
+        let shaped = !host.shapers.is_empty();
+        let selection = Selection { shapers: host.shapers.clone(), ..Selection::NONE };
         let port = Port {
             experiment,
             classes,
             place: &name,
-            order,
-            selection: None,
+            order: if shaped { Order::StrictPriority } else { order },
+            selection: Some(&selection).filter(|_| shaped),
             preemptable_from: None,
             link: experiment.speed(node, link),
             network,

@@ -84,6 +84,11 @@ fn by_credit(port: &Port<'_>, selection: &Selection, section: &mut Section, miss
     }
     mqprio(port, &present, "hw 0", section);
     section.comment("Credits are in bytes with all that surrounds a frame on the link; slopes in kbit/s.");
+    if port.programs {
+        section.comment(
+            "`offload 1` is for adapters with a shaper in these queues, as i210 and i225 have in two.",
+        );
+    }
     let link = port.rate() as f64;
     let (mut above_slopes, mut above_frames, mut above) = (0.0, 0.0, 0);
     for (place, &priority) in present.iter().enumerate() {
@@ -112,12 +117,13 @@ fn by_credit(port: &Port<'_>, selection: &Selection, section: &mut Section, miss
         section.tc(
             "qdisc replace",
             format!(
-                "{parent}{}cbs idleslope {} sendslope {} hicredit {} locredit {} offload 0",
+                "{parent}{}cbs idleslope {} sendslope {} hicredit {} locredit {} offload {}",
                 port.stab(),
                 (idle / 1000.0).ceil() as i64,
                 (send / 1000.0).floor() as i64,
                 (idle * wait).ceil() as i64,
                 (own * send / link).floor() as i64,
+                u8::from(port.programs),
             ),
         );
         above_slopes += idle;
