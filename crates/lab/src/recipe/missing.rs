@@ -106,11 +106,6 @@ impl Missing {
         ));
         let channels = &experiment.channels;
         let guaranteed = || channels.iter().filter(|channel| channel.class == Class::RealTime);
-        if guaranteed().any(|channel| experiment.host(channel.route[0]).subsystem.enforcement) {
-            self.everywhere(
-                "contracts of channels: a program that sends more than its contract is delayed by its rate only",
-            );
-        }
         if guaranteed().any(|channel| channel.message_overflow == MessageOverflow::BestEffort) {
             self.everywhere("messages beyond a contract as best effort");
         }

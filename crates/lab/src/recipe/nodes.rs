@@ -87,7 +87,8 @@ fn of_host(
             network,
             channels,
             limit: Limit::Buffers,
-            paced: host.subsystem.enforcement && held && early,
+            // A class with a shaper has no queue beside it.
+            paced: host.subsystem.enforcement && held && early && !shaped,
             launched,
             programs: true,
         };
@@ -99,7 +100,7 @@ fn of_host(
                 "for limit in /sys/class/net/\"$dev\"/queues/tx-*/byte_queue_limits/limit_max; do echo {bytes} > \"$limit\"; done"
             ));
         }
-        programs(&port, node, section);
+        programs(&port, node, section, missing);
         tags(&port, section, missing);
     }
     computing(experiment, node, section);
@@ -180,7 +181,7 @@ fn launched(experiment: &Experiment, classes: &Classes, node: usize, channels: &
 }
 
 /// The socket options of each program of the host.
-fn programs(port: &Port<'_>, node: usize, section: &mut Section) {
+fn programs(port: &Port<'_>, node: usize, section: &mut Section, missing: &mut Missing) {
     let experiment = port.experiment;
     let own: Vec<(usize, usize)> =
         port.channels.iter().copied().enumerate().filter(|(_, i)| starts(port, *i, node)).collect();
@@ -208,7 +209,16 @@ fn programs(port: &Port<'_>, node: usize, section: &mut Section) {
             false => usize::from(port.classes.priority(i)),
         };
         section.comment(format!("    SO_PRIORITY = {priority}"));
-        if channel.class == Class::RealTime {
+        let paced = port.paces(port.classes.priority(i));
+        if channel.class == Class::RealTime && experiment.host(node).subsystem.enforcement {
+            // A class of `htb` has the rate as its limit where the order holds packets.
+            let by = match paced || port.order.holds() {
+                true => "a program that sends more than its contract is delayed by its rate only",
+                false => "no queue delays a program that sends more than its contract",
+            };
+            missing.at(port.place, format!("contracts of channels: {by}"));
+        }
+        if channel.class == Class::RealTime && paced {
             let bytes = counted(channel, experiment.packet(), port.network);
             let rate = bytes as f64 / channel.spec.min_interval.as_secs_f64().max(1e-12);
             section.comment(format!("    SO_MAX_PACING_RATE = {}  (bytes per second)", rate.ceil() as u64));

@@ -129,10 +129,16 @@ impl Port<'_> {
     /// The queue of a class.
     pub(super) fn leaf(&self, priority: u8) -> String {
         let members = self.members(priority);
-        match self.paced && priority > 0 {
+        match self.paces(priority) {
             true => format!("fq limit {}", self.packets(&members)),
             false => self.fifo(&members),
         }
+    }
+
+    /// Whether packets of a class wait for the rates of their sockets: of datagrams, `fq` alone goes by
+    /// `SO_MAX_PACING_RATE`.
+    pub(super) fn paces(&self, priority: u8) -> bool {
+        self.paced && priority > 0 && self.launched.is_none() && !self.by_number()
     }
 
     /// Whether each channel has a class of its own, which programs choose by its number.
