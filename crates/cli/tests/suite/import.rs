@@ -132,6 +132,21 @@ fn errors_have_a_place() {
             "name,bag,smax,path\nv,4,100,a s b\nw,4,100,s a b\n",
             "ends.csv:3: `s` is an end of one path and a switch of another",
         ),
+        (
+            "source.csv",
+            "name,bag,smax,source,path\nv,4,100,a,a s b\nw,4,100,c,a s b\n",
+            "source.csv:3: the source is `c`, and a path begins with `a`",
+        ),
+        (
+            "later.csv",
+            "name,bag,smax,source,path\nv,4,100,a,s a b\n",
+            "later.csv:2: the source is `a`, and a path begins with `s`",
+        ),
+        (
+            "twice.csv",
+            "name,bag,smax,path\nv,4,100,a s b\nv,4,100,b s a\n",
+            "twice.csv:3: line 2 has a virtual link `v` already",
+        ),
         ("zero.csv", "name,bag,smax,path\nv,0,100,a s b\n", "zero.csv:2: the interval of `v` is 0"),
         ("foreign.csv", "a,b\n1,2\n", "foreign.csv:1: this is none of the formats"),
         (

@@ -6,6 +6,8 @@
 //! milliseconds, `smax` in bytes on the link. Comments `# rate = 100 Mbit/s`, `# latency = 16 us` and
 //! `# overhead = 0 B` change what all have in common.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use laxity_units::Span;
 
 use super::csv::Table;
@@ -43,7 +45,14 @@ pub(super) fn read(file: &str, text: &str) -> Result<Net, ImportError> {
     }
     let (name, bag, size) = (table.column(&NAME)?, table.column(&BAG)?, table.column(&SIZE)?);
     let (source, path) = (table.find(&SOURCE), table.column(&PATH)?);
+    let sources = source.map(|column| table.rows().map(|row| row.text(column).trim()).collect());
+    let sources: BTreeSet<&str> = sources.unwrap_or_default();
+    let mut named: BTreeMap<&str, usize> = BTreeMap::new();
     for row in table.rows() {
+        let plain = row.text(name);
+        if let Some(line) = named.insert(plain, row.line) {
+            return Err(row.fault(format!("line {line} has a virtual link `{plain}` already")));
+        }
         let interval = row.get(bag, |text| units::time(text, "ms"))?;
         let message = row.get(size, |text| units::size(text, "B"))?.saturating_add(overhead);
         let paths: Vec<&str> = row.text(path).split(';').filter(|path| !path.trim().is_empty()).collect();
@@ -58,6 +67,14 @@ pub(super) fn read(file: &str, text: &str) -> Result<Net, ImportError> {
             let mut route: Vec<String> = nodes.filter(|node| !node.is_empty()).map(str::to_string).collect();
             let first = source.map(|column| row.text(column).trim()).filter(|first| !first.is_empty());
             if let Some(first) = first.filter(|first| route.first().is_none_or(|known| known != first)) {
+                // A path without its source begins with a switch.
+                let other = route.first().filter(|known| sources.contains(known.as_str()));
+                if other.is_some() || route.iter().any(|node| node == first) {
+                    let begins = route.first().map_or("", String::as_str);
+                    return Err(
+                        row.fault(format!("the source is `{first}`, and a path begins with `{begins}`"))
+                    );
+                }
                 route.insert(0, first.to_string());
             }
             if route.len() < 3 {
@@ -85,9 +102,8 @@ pub(super) fn read(file: &str, text: &str) -> Result<Net, ImportError> {
                 }
                 net.link(&pair[0], &pair[1], rate, Span::ZERO);
             }
-            let plain = row.text(name).to_string();
             net.channels.push(Channel {
-                name: if paths.len() > 1 { format!("{plain}-{}", place + 1) } else { plain },
+                name: if paths.len() > 1 { format!("{plain}-{}", place + 1) } else { plain.to_string() },
                 route,
                 message,
                 burst: 1,
