@@ -8,6 +8,7 @@ mod tools;
 
 use std::num::NonZero;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::LazyLock;
 
 use clap::{Args, Parser, Subcommand};
@@ -274,7 +275,7 @@ impl Run {
 #[derive(Debug, Args)]
 pub(crate) struct Effort {
     /// Points that run at once. Default: one per core. Results do not depend on it.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive::<NonZero<usize>>)]
     pub(crate) threads: Option<NonZero<usize>>,
     /// Runs every point, also those that an earlier run of the same build has finished.
     #[arg(long)]
@@ -310,7 +311,7 @@ pub(crate) struct Admit {
     pub(crate) json: bool,
     /// Number of searches at once, with `--fix`. Default: one per core. The findings do not depend
     /// on it.
-    #[arg(long, value_name = "N", requires = "fix")]
+    #[arg(long, value_name = "N", value_parser = positive::<NonZero<usize>>, requires = "fix")]
     pub(crate) threads: Option<NonZero<usize>>,
 }
 
@@ -322,7 +323,7 @@ pub(crate) struct Tune {
     #[command(flatten)]
     pub(crate) settings: Settings,
     /// Points that run at once. Default: one per core.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive::<NonZero<usize>>)]
     pub(crate) threads: Option<NonZero<usize>>,
     /// Where the frontier is drawn. Default `results/<name>.tune.svg`.
     #[arg(long, value_name = "FILE")]
@@ -344,8 +345,8 @@ pub(crate) struct Attack {
     #[arg(long, value_name = "NAME")]
     pub(crate) channel: Option<String>,
     /// Runs for each channel, about. Default 4000, or as many as the time allows.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) steps: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = positive::<NonZero<u64>>)]
+    pub(crate) steps: Option<NonZero<u64>>,
     /// How long to search at each point, such as `1 min`. The findings then depend on the machine.
     #[arg(long, value_name = "TIME")]
     pub(crate) time: Option<Span>,
@@ -353,7 +354,7 @@ pub(crate) struct Attack {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
     /// Number of searches at once. Default: one per core. The findings do not depend on it.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive::<NonZero<usize>>)]
     pub(crate) threads: Option<NonZero<usize>>,
     /// Directory of the experiment's results, beside which `<DIR>.attack` is put. Default `results/<name>`.
     #[arg(long, value_name = "DIR")]
@@ -461,6 +462,11 @@ pub(crate) struct Replay {
     /// Directory of results. Default none.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+}
+
+/// A whole number that is not zero.
+fn positive<N: FromStr>(text: &str) -> Result<N, &'static str> {
+    text.parse().map_err(|_| "valid is a whole number from 1")
 }
 
 #[cfg(test)]

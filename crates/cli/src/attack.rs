@@ -1,5 +1,6 @@
 //! `laxity attack`: the worst that a search finds, beside the bound.
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use laxity_lab::attack::{
@@ -120,7 +121,8 @@ fn search(
     here: &str,
     time: TimeLimit<'_>,
 ) -> Result<Vec<Found>, Unattacked> {
-    let steps = arguments.steps.unwrap_or(if arguments.time.is_some() { u64::MAX } else { STEPS });
+    let usual = if arguments.time.is_some() { u64::MAX } else { STEPS };
+    let steps = arguments.steps.map_or(usual, NonZero::get);
     let options = AttackOptions {
         steps,
         seed: arguments.seed,

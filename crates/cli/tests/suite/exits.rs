@@ -167,3 +167,14 @@ fn built_in_adapters_are_shown_by_name() {
     assert!(here.read("nic.svg").contains("<svg"));
     assert_eq!(here.laxity("adapter show nic-26g").status.code(), Some(2));
 }
+
+#[test]
+fn a_number_of_zero_says_what_is_valid() {
+    let here = Here::new("number-of-zero");
+    for arguments in ["--steps 0", "--steps some", "--threads 0"] {
+        let output = here.laxity(&format!("attack camera.toml {arguments}"));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("valid is a whole number from 1"), "{said}");
+    }
+}
