@@ -112,7 +112,7 @@ pub enum Deficit {
 }
 
 impl Deficit {
-    /// What is `asked` for beyond the `whole`.
+    /// The share of the `whole` by which `asked` exceeds it, in millionths.
     pub(super) fn share_beyond(asked: u128, whole: u128) -> Self {
         let excess = asked.saturating_sub(whole).saturating_mul(1_000_000).div_ceil(whole);
         Self::Share(u64::try_from(excess).unwrap_or(u64::MAX))
