@@ -300,10 +300,11 @@ pub(crate) struct RawLink {
     /// done by then, and admission refuses a channel where it may not be. For null adapters and the
     /// paradigm `adapter`. Default: none.
     pub(crate) launch: Option<Written<Bounded<Interval>>>,
-    /// Classes with a credit-based shaper (`cbs` of Linux, IEEE 802.1Qav), as at ports of switches. The
-    /// adapter has a queue for each `level` of channels. It sends the most urgent class that has no shaper
-    /// or no negative credit, and best effort last. For null adapters and the paradigm `adapter`. Default
-    /// none: packets leave the adapter in the order in which they were made.
+    /// Classes with a credit-based shaper (`cbs` of Linux, IEEE 802.1Qav), with the keys of
+    /// `[[node.NAME.shapers]]`. The adapter has a queue for each `level` of channels. It sends the most
+    /// urgent class that has no shaper or no negative credit, and best effort last. For null adapters and
+    /// the paradigm `adapter`. Default none: packets leave the adapter in the order in which they were
+    /// made.
     pub(crate) shapers: Option<List<Part<RawShaper>>>,
     /// Whether early packets within the horizon go before best effort. Default `false`; `true`
     /// where a channel `carries` frames and `horizon` is left out.

@@ -67,7 +67,10 @@ fn page(tables: &[Table], section: &Key) -> String {
     }
     text += "\n";
     let within = |table: &&Table| table.paths[0].first().is_some_and(|part| part.name == section.name);
-    for (number, table) in tables.iter().filter(within).enumerate() {
+    // A table that other sections have, too, was found in the first of them.
+    let mut own: Vec<&Table> = tables.iter().filter(within).collect();
+    own.sort_by_key(|table| dotted(&table.paths[0]));
+    for (number, table) in own.into_iter().enumerate() {
         let mut paths: Vec<String> = Vec::new();
         let here = |path: &&Vec<Part>| path.first().is_some_and(|part| part.name == section.name);
         for path in table.paths.iter().filter(here) {
