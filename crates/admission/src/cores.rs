@@ -331,8 +331,7 @@ impl CoresTable {
             let through = made[id].bound.saturating_add(all);
             let late = through.saturating_add(heard).saturating_sub(reserved.asked.deadline());
             if !late.is_zero() {
-                let claimant = if *id == newcomer { Claimant::Newcomer } else { Claimant::Channel(*id) };
-                return Err(AdmissionRefusal::late(late, claimant));
+                return Err(AdmissionRefusal::late(late, Claimant::of(*id, newcomer)));
             }
             if *id == newcomer {
                 own = through;

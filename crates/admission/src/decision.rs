@@ -128,6 +128,13 @@ pub enum Claimant {
     Channel(AdmissionId),
 }
 
+impl Claimant {
+    /// Channel `id`, where `newcomer` is the one that asks.
+    pub(super) fn of(id: AdmissionId, newcomer: AdmissionId) -> Self {
+        if id == newcomer { Self::Newcomer } else { Self::Channel(id) }
+    }
+}
+
 /// Why it cannot be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reason {

@@ -208,8 +208,7 @@ impl LaunchedHost {
         for (id, asked) in &self.sends {
             let late = through.saturating_sub(asked.deadline());
             if !late.is_zero() {
-                let claimant = if *id == newcomer { Claimant::Newcomer } else { Claimant::Channel(*id) };
-                return Err(AdmissionRefusal::late(late, claimant));
+                return Err(AdmissionRefusal::late(late, Claimant::of(*id, newcomer)));
             }
         }
         Ok(through)

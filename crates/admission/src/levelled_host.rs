@@ -288,9 +288,7 @@ impl LevelledHost {
             let Some(asked) = self.sends.get(&bound.id) else { continue };
             let late = bound.bound.saturating_add(through).saturating_sub(asked.deadline());
             if !late.is_zero() {
-                let claimant =
-                    if bound.id == newcomer { Claimant::Newcomer } else { Claimant::Channel(bound.id) };
-                return Err(AdmissionRefusal::late(late, claimant));
+                return Err(AdmissionRefusal::late(late, Claimant::of(bound.id, newcomer)));
             }
         }
         Ok(if self.sends.contains_key(&newcomer) { own.saturating_add(through) } else { own })

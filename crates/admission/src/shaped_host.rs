@@ -199,8 +199,7 @@ impl ShapedHost {
         let through = self.through(&made);
         let mut own = Span::MAX;
         for bound in made {
-            let claimant =
-                if bound.id == newcomer { Claimant::Newcomer } else { Claimant::Channel(bound.id) };
+            let claimant = Claimant::of(bound.id, newcomer);
             let bounded = match through.get(&bound.id) {
                 // The deadline stands for a response time that takes too long to be found.
                 Some(_) if bound.bound >= bound.deadline => {
