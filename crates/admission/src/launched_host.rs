@@ -220,7 +220,7 @@ mod tests {
     use laxity_units::Bytes;
 
     use super::*;
-    use crate::tests::of_round_figures;
+    use crate::tests::{decided, of_round_figures};
     use crate::{BestEffort, Buffers};
     use laxity_qos::traffic::TrafficSpec;
 
@@ -249,21 +249,14 @@ mod tests {
     }
 
     fn admitted(host: &mut LaunchedHost, asked: Request) -> (AdmissionId, Span) {
-        match host.request(asked) {
-            Decision::Admitted { id, bound, .. } => (id, bound),
-            Decision::Refused(refusal) => panic!("{refusal}"),
-        }
+        decided::admitted(host.request(asked))
     }
 
     fn refused(host: &mut LaunchedHost, asked: Request) -> AdmissionRefusal {
         let before = host.bounds();
-        match host.request(asked) {
-            Decision::Admitted { bound, .. } => panic!("admitted with {bound}"),
-            Decision::Refused(refusal) => {
-                assert_eq!(host.bounds(), before, "a refusal leaves all as it was");
-                refusal
-            }
-        }
+        let refusal = decided::refused(host.request(asked));
+        assert_eq!(host.bounds(), before, "a refusal leaves all as it was");
+        refusal
     }
 
     /// `O + B + Σ C`: 60 us, 10 us for 500 B of best effort, and 20 and 40 us for the two messages,

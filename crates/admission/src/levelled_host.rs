@@ -301,7 +301,7 @@ mod tests {
 
     use super::*;
     use crate::station::{Behind, Station, StationPhase, StationStage};
-    use crate::tests::of_round_figures;
+    use crate::tests::{decided, of_round_figures};
     use crate::{Above, Deficit, Interference};
     use laxity_qos::channel::Role;
     use laxity_qos::traffic::TrafficSpec;
@@ -334,17 +334,12 @@ mod tests {
     }
 
     fn admitted(table: &mut LevelledHost, asked: Request) -> (AdmissionId, Span) {
-        match table.request(asked) {
-            Decision::Admitted { id, bound, .. } => (id, bound),
-            Decision::Refused(refusal) => panic!("{refusal}"),
-        }
+        decided::admitted(table.request(asked))
     }
 
     fn late(table: &mut LevelledHost, asked: Request) -> (Deficit, Claimant) {
-        match table.request(asked) {
-            Decision::Admitted { bound, .. } => panic!("{bound}"),
-            Decision::Refused(refusal) => (refusal.deficit, refusal.claimant),
-        }
+        let refusal = decided::refused(table.request(asked));
+        (refusal.deficit, refusal.claimant)
     }
 
     /// `α = 23/20`; a block of its own may have been begun: `R = α (10 + 10) + 3`. At the link 20

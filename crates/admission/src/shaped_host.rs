@@ -230,7 +230,7 @@ mod tests {
     use laxity_units::Rate;
 
     use super::*;
-    use crate::tests::of_round_figures;
+    use crate::tests::{decided, of_round_figures};
     use laxity_qos::channel::Role;
     use laxity_qos::traffic::TrafficSpec;
 
@@ -257,21 +257,14 @@ mod tests {
     }
 
     fn admitted(host: &mut ShapedHost, asked: Request) -> (AdmissionId, Span) {
-        match host.request(asked) {
-            Decision::Admitted { id, bound, .. } => (id, bound),
-            Decision::Refused(refusal) => panic!("{refusal}"),
-        }
+        decided::admitted(host.request(asked))
     }
 
     fn refused(host: &mut ShapedHost, asked: Request) -> AdmissionRefusal {
         let before = host.bounds();
-        match host.request(asked) {
-            Decision::Admitted { bound, .. } => panic!("admitted with {bound}"),
-            Decision::Refused(refusal) => {
-                assert_eq!(host.bounds(), before, "a refusal leaves all as it was");
-                refusal
-            }
-        }
+        let refusal = decided::refused(host.request(asked));
+        assert_eq!(host.bounds(), before, "a refusal leaves all as it was");
+        refusal
     }
 
     /// `(10 + 10 n + 3) · 20/19` for `n` messages: completions are 20 us apart and take 1 of the CPU.

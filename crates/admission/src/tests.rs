@@ -3,6 +3,7 @@
 mod below;
 mod beside;
 mod buffers;
+pub(crate) mod decided;
 mod demand;
 mod environment;
 mod exact;

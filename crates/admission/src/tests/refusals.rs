@@ -1,26 +1,13 @@
 //! Answers of a table about a request that it refuses, and about those that are in it: exact
 //! figures on a host with round numbers.
 
+use super::decided::{admitted, refused};
 use super::exact::{packets, round};
 use super::*;
 
 /// Messages of `count` packets, due at the next.
 fn every(count: u64, interval: Span) -> Request {
     with(spec(4 * count, interval))
-}
-
-fn refusal(decision: Decision) -> AdmissionRefusal {
-    match decision {
-        Decision::Refused(refusal) => refusal,
-        Decision::Admitted { .. } => panic!("it should not fit: {decision:?}"),
-    }
-}
-
-fn admitted(decision: Decision) -> AdmissionId {
-    match decision {
-        Decision::Admitted { id, .. } => id,
-        Decision::Refused(refusal) => panic!("it should fit: {refusal}"),
-    }
 }
 
 /// One message of a packet: W = 2020 and S = 780 us.
@@ -32,7 +19,7 @@ fn a_lone_channel_is_late_by_what_is_missing() {
             table.request(Request::new(spec(4, Span::from_ms(50)), Span::from_us(us)).unwrap())
         };
         assert!(matches!(decide(2800), Decision::Admitted { priority: 0, .. }));
-        let late = refusal(decide(2790));
+        let late = refused(decide(2790));
         assert_eq!(
             (late.resource, late.deficit, late.reason),
             (Scarce::Deadline, Deficit::Time(Span::from_us(10)), Reason::Late)
@@ -53,7 +40,7 @@ fn an_overload_names_what_there_is_less_of_and_by_how_much() {
             for _ in 0..admitted {
                 assert!(matches!(table.request(request), Decision::Admitted { .. }));
             }
-            let refusal = refusal(table.request(request));
+            let refusal = refused(table.request(request));
             assert_eq!((refusal.reason, refusal.claimant), (Reason::Overload, Claimant::Newcomer));
             (refusal.resource, refusal.deficit)
         };
@@ -70,7 +57,7 @@ fn an_overload_names_what_there_is_less_of_and_by_how_much() {
 #[test]
 fn whoever_uses_everything_is_an_overload() {
     let mut table = table(round(ResourceModel::O1));
-    let refusal = refusal(table.request(every(1, Span::from_us(780))));
+    let refusal = refused(table.request(every(1, Span::from_us(780))));
     assert_eq!((refusal.reason, refusal.deficit), (Reason::Overload, Deficit::Share(1)));
 }
 
@@ -81,8 +68,8 @@ fn a_newcomer_that_changes_the_wait_is_refused_for_another_s_sake() {
     let refused = |host: Environment, test, newcomer: Request| {
         let mut table = AdmissionTable::with_test(host, test).unwrap();
         let a =
-            admitted(table.request(Request::new(spec(4, Span::from_ms(50)), Span::from_us(2900)).unwrap()));
-        let refusal = refusal(table.request(newcomer));
+            admitted(table.request(Request::new(spec(4, Span::from_ms(50)), Span::from_us(2900)).unwrap())).0;
+        let refusal = refused(table.request(newcomer));
         assert_eq!((refusal.claimant, refusal.reason), (Claimant::Channel(a), Reason::Late));
         assert_eq!((refusal.resource, refusal.blocked_by), (Scarce::Deadline, None));
         assert_eq!(table.len(), 1);
@@ -111,9 +98,9 @@ fn a_newcomer_of_short_packets_may_take_another_s_whole_interval() {
         ..spec(4, interval)
     };
     // A: α = 7/5, W = 728 + 740 + 700 and S = 728.
-    let a = admitted(table.request(with(sized(4000, Span::from_us(2900)))));
+    let a = admitted(table.request(with(sized(4000, Span::from_us(2900))))).0;
     assert_eq!(table.bounds()[0].bound, Span::from_us(2896));
-    let refusal = refusal(table.request(with(sized(0, Span::from_secs(1)))));
+    let refusal = refused(table.request(with(sized(0, Span::from_secs(1)))));
     assert_eq!(
         (refusal.claimant, refusal.deficit),
         (Claimant::Channel(a), Deficit::Time(Span::from_us(10_920 - 2900)))
@@ -127,7 +114,7 @@ fn a_table_knows_who_is_in_it() {
         let mut table = AdmissionTable::with_test(round(ResourceModel::O1), test).unwrap();
         assert!(table.is_empty() && table.bounds().is_empty());
         let tight = Request::new(spec(4, Span::from_ms(50)), Span::from_us(2900)).unwrap();
-        let (first, second) = (admitted(table.request(tight)), admitted(table.request(packets(1))));
+        let (first, second) = (admitted(table.request(tight)).0, admitted(table.request(packets(1))).0);
         assert_eq!((table.len(), table.is_empty()), (2, false));
         assert_eq!((table.admitted(first), table.admitted(second)), (Some(&tight), Some(&packets(1))));
         let bounds = |table: &AdmissionTable| {
@@ -154,9 +141,9 @@ fn the_least_deadline_is_what_those_who_are_in_leave() {
         let request = |us| Request::new(spec(4, Span::from_ms(50)), Span::from_us(us)).unwrap();
         assert_eq!(table.least_deadline(&packets(1)), Ok(Span::from_us(2800)));
         admitted(table.request(request(2900)));
-        let second = admitted(table.request(request(3700)));
+        let second = admitted(table.request(request(3700))).0;
         assert_eq!(table.least_deadline(&packets(1)), Ok(Span::from_us(4360)));
-        let late = refusal(table.request(request(4300)));
+        let late = refused(table.request(request(4300)));
         assert_eq!((late.deficit, late.reason), (Deficit::Time(Span::from_us(60)), Reason::Late));
         // Only an order identifies the channel in the way.
         assert_eq!(late.blocked_by, (test == Test::DOrder).then_some(second));
@@ -170,7 +157,7 @@ fn the_least_deadline_is_what_those_who_are_in_leave() {
 fn what_was_given_up_can_be_given_once() {
     let mut table = table(round(ResourceModel::O1));
     let request = |us| Request::new(spec(4, Span::from_ms(50)), Span::from_us(us)).unwrap();
-    let gone = admitted(table.request(request(2900)));
+    let gone = admitted(table.request(request(2900))).0;
     admitted(table.request(request(3700)));
     assert!(table.release(gone));
     for priority in [0, 2, 2] {
