@@ -146,23 +146,19 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
             return Ok(vec![several(experiment, node, &covered)?]);
         };
         let link = match &adapters[attached.adapter] {
-            AdapterSpec::Null(link) if experiment.launch(node).is_some() => {
-                medium(experiment, node)?;
-                return Ok(vec![launched::covered(experiment, node, *link, &covered)?]);
-            }
-            AdapterSpec::Null(link) if !experiment.shapers(node).is_empty() => {
-                medium(experiment, node)?;
-                return Ok(vec![shaped::covered(experiment, node, *link, &covered)?]);
-            }
-            AdapterSpec::Null(link) if covered.model == ResourceModel::Handed => {
-                medium(experiment, node)?;
-                patient(&hosts[*host], *link)?;
-                station::without_window(experiment, node)?;
-                return Ok(at_once::at_a_link(experiment, node, *link)?.of(&covered));
-            }
             AdapterSpec::Null(link) => {
                 medium(experiment, node)?;
+                if experiment.launch(node).is_some() {
+                    return Ok(vec![launched::covered(experiment, node, *link, &covered)?]);
+                }
+                if !experiment.shapers(node).is_empty() {
+                    return Ok(vec![shaped::covered(experiment, node, *link, &covered)?]);
+                }
                 patient(&hosts[*host], *link)?;
+                if covered.model == ResourceModel::Handed {
+                    station::without_window(experiment, node)?;
+                    return Ok(at_once::at_a_link(experiment, node, *link)?.of(&covered));
+                }
                 Link::Alone(*link)
             }
             AdapterSpec::Described(_) if covered.rates.is_some() => {

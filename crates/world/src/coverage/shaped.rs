@@ -2,18 +2,16 @@
 //!
 //! The CPU goes by EDF, holds early messages and hands each packet over as it is made. So no packet
 //! may wait at the link of the host. A packet has to take no other time on the link than that of its
-//! bytes, because a credit counts bytes. A driver with `reset_after` would take an adapter that holds
-//! packets for one that stands still.
+//! bytes, because a credit counts bytes.
 
 use laxity_admission::ResourceModel;
-use laxity_admission::station::Link;
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::Class;
 
 use super::covered::Covered;
 use super::fifo::LOWEST;
 use super::reason::Uncovered;
-use super::station::{under_way, without_window};
+use super::station::before_holding;
 use crate::experiment::{ChannelSpec, Experiment};
 
 /// The analysis of `node`, which has shapers and a null adapter with that `link`; `host` is the
@@ -24,9 +22,8 @@ pub(super) fn covered(
     link: LinkCosts,
     host: &Covered,
 ) -> Result<Covered, Uncovered> {
-    let config = experiment.host(node);
     let orders = host.model == ResourceModel::Handed && !host.by_level;
-    if !orders || config.subsystem.link.order.holds() {
+    if !orders || experiment.host(node).subsystem.link.order.holds() {
         return Err(Uncovered::ShapedOrder);
     }
     if host.ahead {
@@ -42,11 +39,5 @@ pub(super) fn covered(
     if experiment.channels.iter().any(lowest) {
         return Err(Uncovered::LowestLevel);
     }
-    if config.driver.reset_after.is_some() {
-        return Err(Uncovered::DriverResets);
-    }
-    without_window(experiment, node)?;
-    let depth = under_way(experiment, node, host.depth);
-    let (model, link) = (ResourceModel::ApartHanded, Link::Alone(link));
-    Ok(Covered { model, link, depth, shaped: true, ..host.clone() })
+    Ok(Covered { shaped: true, ..before_holding(experiment, node, link, host)? })
 }

@@ -11,6 +11,7 @@ use laxity_admission::station::{Behind, Link};
 use laxity_admission::{ResourceModel, Test};
 use laxity_model::adapter::Description;
 use laxity_qos::channel::{LinkConfig, MessageOverflow, PacketOverflow};
+use laxity_qos::costs::LinkCosts;
 use laxity_units::{Bytes, Span};
 
 use super::at_once::{open, rated};
@@ -117,9 +118,28 @@ pub(super) fn without_window(experiment: &Experiment, node: usize) -> Result<(),
     Ok(())
 }
 
+/// The analysis of `node`, of which the CPU hands each packet over as it is made, and the null adapter
+/// with that `link` holds it; `host` is the analysis of its policies.
+///
+/// A driver with `reset_after` would take an adapter that holds packets for one that stands still.
+pub(super) fn before_holding(
+    experiment: &Experiment,
+    node: usize,
+    link: LinkCosts,
+    host: &Covered,
+) -> Result<Covered, Uncovered> {
+    if experiment.host(node).driver.reset_after.is_some() {
+        return Err(Uncovered::DriverResets);
+    }
+    without_window(experiment, node)?;
+    let depth = under_way(experiment, node, host.depth);
+    let (model, link) = (ResourceModel::ApartHanded, Link::Alone(link));
+    Ok(Covered { model, link, depth, ..host.clone() })
+}
+
 /// Packets that are under way at `node`, at most: `depth`, or as many as there are buffers for,
 /// each having one until it is complete.
-pub(super) fn under_way(experiment: &Experiment, node: usize, depth: u32) -> u32 {
+fn under_way(experiment: &Experiment, node: usize, depth: u32) -> u32 {
     if let Task::Fill(_) = experiment.task {
         // Copies have buffers of their own, and the number of copies is not known yet.
         return depth;
