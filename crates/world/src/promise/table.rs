@@ -72,6 +72,7 @@ impl Tables {
         let placement = Placement::new(experiment);
         let table = |node: usize, reading: Reading| {
             let covered = coverage.with(node, reading.by)?;
+            let environment = |link| environment(experiment, coverage, formula, (node, link), reading);
             let by_rates = covered.rates;
             if let (Some(order), Some(outlet)) = (by_rates, experiment.outlet(node)) {
                 let speed = (outlet.config.link, outlet.config.frame);
@@ -81,36 +82,32 @@ impl Tables {
                 return Ok(Station::Rates(table));
             }
             if let Some(order) = by_rates {
-                let environment = environment(experiment, coverage, formula, (node, LinkId::FIRST), reading)?;
+                let environment = environment(LinkId::FIRST)?;
                 let speed = (LinkCosts::default(), Span::ZERO);
                 let sharing = sharing(experiment, formula, node, speed, true)?;
                 return rated(RatedHost::new(environment, order, sharing));
             }
             if let Some(Row { rated: stages, shared }) = covered.row.clone() {
-                let environment = environment(experiment, coverage, formula, (node, LinkId::FIRST), reading)?;
+                let environment = environment(LinkId::FIRST)?;
                 let speed = (LinkCosts::default(), Span::ZERO);
                 let sharing = sharing(experiment, formula, node, speed, shared)?;
                 return rated(RatedHost::of_stages(environment, stages, sharing));
             }
             if let Some(launch) = covered.launch {
-                let environment = environment(experiment, coverage, formula, (node, LinkId::FIRST), reading)?;
-                return launched(environment, launch);
+                return launched(environment(LinkId::FIRST)?, launch);
             }
             if covered.shaped {
-                let environment = environment(experiment, coverage, formula, (node, LinkId::FIRST), reading)?;
-                return shaped(experiment, node, environment);
+                return shaped(experiment, node, environment(LinkId::FIRST)?);
             }
             if covered.is_levelled() {
-                return levelled(environment(experiment, coverage, formula, (node, LinkId::FIRST), reading)?);
+                return levelled(environment(LinkId::FIRST)?);
             }
             if experiment.cores(node) > 1 {
                 return cores::table(experiment, coverage, formula, (node, &placement), reading);
             }
             let test = covered.test(experiment.admission.test_with(formula));
-            let by_link = |link| {
-                let environment = environment(experiment, coverage, formula, (node, link), reading)?;
-                AdmissionTable::with_test(environment, test).map_err(|_| Uncovered::HostRange)
-            };
+            let by_link =
+                |link| AdmissionTable::with_test(environment(link)?, test).map_err(|_| Uncovered::HostRange);
             match experiment.nodes.get(node).map_or(1, |node| node.adapters.len()) {
                 1 => by_link(LinkId::FIRST).map(|table| Station::Ordered(Box::new(table))),
                 _ => {
