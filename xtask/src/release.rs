@@ -10,8 +10,15 @@ use crate::step::{self, cargo, target};
 use crate::{book, designer, package, python};
 
 /// The crates that are published, each after those that it uses.
-pub(crate) const PUBLISHED: [&str; 6] =
-    ["laxity-units", "laxity-engine", "laxity-qos", "laxity-admission", "laxity-vi", "laxity-client"];
+pub(crate) const PUBLISHED: [&str; 7] = [
+    "laxity-units",
+    "laxity-engine",
+    "laxity-qos",
+    "laxity-curves",
+    "laxity-admission",
+    "laxity-vi",
+    "laxity-client",
+];
 
 /// Shells, and the file by which each finds its completions.
 const SHELLS: [(&str, &str); 3] = [("bash", "laxity.bash"), ("zsh", "_laxity"), ("fish", "laxity.fish")];
