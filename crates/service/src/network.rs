@@ -171,6 +171,9 @@ impl NodeNetwork {
         if network.floods.iter().any(|flood| flood.from == flood.to) {
             return Err("a flood leads to another node".to_owned());
         }
+        if network.channels.is_empty() {
+            return Err("a network has one `[[channel]]` at least, of which a bound is shown".to_owned());
+        }
         Ok(network)
     }
 
@@ -228,6 +231,8 @@ pub(crate) mod tests {
             (channel.replace("9 ms", "0 ms"), "above zero"),
             (format!("{channel}speed = 1"), "speed"),
             ("[[flood]]\nfrom = \"n1\"\nto = \"n2\"\nrate = \"0 bit/s\"".to_owned(), "above zero"),
+            ("[[flood]]\nfrom = \"n1\"\nto = \"n2\"\nrate = \"1 kbit/s\"".to_owned(), "[[channel]]"),
+            (String::new(), "[[channel]]"),
         ] {
             let error = row(&text).unwrap_err();
             assert!(error.contains(why), "{error}");
