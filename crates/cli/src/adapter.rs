@@ -2,11 +2,11 @@
 
 use laxity_report::output::{self, FileKind};
 use laxity_report::present::adapter;
-use laxity_scenario::AdapterFile;
+use laxity_scenario::{AdapterFile, adapter_trial};
 use laxity_world::text::clean;
 
 use crate::Exit;
-use crate::arguments::{AdapterCheck, AdapterCommand, AdapterShow};
+use crate::arguments::{AdapterCheck, AdapterCommand, AdapterShow, AdapterTrial};
 use crate::check::counted;
 use crate::terminal::Terminal;
 
@@ -14,6 +14,7 @@ pub(crate) fn adapter(command: &AdapterCommand, terminal: &mut Terminal) -> Exit
     match command {
         AdapterCommand::Check(arguments) => check(arguments, terminal),
         AdapterCommand::Show(arguments) => show(arguments, terminal),
+        AdapterCommand::Trial(arguments) => trial(arguments, terminal),
     }
 }
 
@@ -59,4 +60,17 @@ fn show(arguments: &AdapterShow, terminal: &mut Terminal) -> Exit {
         terminal.line(&format!("\nwrote {shown}"));
     }
     Exit::Holds
+}
+
+fn trial(arguments: &AdapterTrial, terminal: &mut Terminal) -> Exit {
+    match adapter_trial(&arguments.file) {
+        Ok(text) => {
+            terminal.print(&text);
+            Exit::Holds
+        }
+        Err(diagnostics) => {
+            terminal.note(&diagnostics.render(terminal.error_colour()));
+            Exit::BadInput
+        }
+    }
 }

@@ -22,8 +22,8 @@ pub(crate) use service::{
     Ping, Recv, Send, Serve, ShowNode, Top,
 };
 pub(crate) use tools::{
-    Adapter, AdapterCheck, AdapterCommand, AdapterShow, Calibrate, Completions, Contract, Diff, Explain, Man,
-    Reference, Schema,
+    Adapter, AdapterCheck, AdapterCommand, AdapterShow, AdapterTrial, Calibrate, Completions, Contract, Diff,
+    Explain, Man, Reference, Schema,
 };
 
 /// Text of `--version`.
@@ -241,9 +241,8 @@ pub(crate) struct Run {
     /// line, and only prints a table: the bound of each channel beside its simulated worst case.
     ///
     /// A description is put into a scenario that tries it, in place of its `[adapter] file`: the
-    /// scenario of the same name in a folder `trials` beside it, or else
-    /// adapters/trials/default.toml of Laxity. So `laxity run adapters` shows what each adapter can
-    /// promise.
+    /// scenario of the same name in a folder `trials` beside it, or else one that `laxity adapter trial`
+    /// derives from the description. So `laxity run adapters` shows what each adapter can promise.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Directory of results; of several files, the directory that holds theirs. Default `results/<name>`.

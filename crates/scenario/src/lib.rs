@@ -98,3 +98,4 @@ pub use raw::FORMAT;
 pub use scenario::Scenario;
 pub use schema::{adapter_schema, profile_schema, schema, schema_of};
 pub use sweep::{Change, MOST_POINTS, PointIndex};
+pub use trial::adapter_trial;

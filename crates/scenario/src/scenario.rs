@@ -53,7 +53,7 @@ pub struct Scenario {
 impl Scenario {
     /// Reads the scenario at `path` and all files that it names; `scripts` reads the scripts of its
     /// claims. For an adapter's description it reads the scenario that tries it: the one of the
-    /// same name in a folder `trials` beside it, or else the built-in one.
+    /// same name in a folder `trials` beside it, or else one that is derived from it.
     pub fn load(path: &FilePath, scripts: &dyn Scripts) -> Result<Scenario, Diagnostics> {
         Scenario::read(path, &Disk, scripts)
     }

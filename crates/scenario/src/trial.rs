@@ -2,8 +2,10 @@
 //!
 //! The author of a description wants to know its promise before writing scenarios. So a file with
 //! an `[adapter]` and no other part of an experiment is tried: by the scenario of its name in a
-//! folder `trials` beside it, which gives the load and the medium, or else by the built-in one,
-//! [`DEFAULT`]. Either names an adapter by its `file`; the description takes its place.
+//! folder `trials` beside it, which gives the load and the medium and names an adapter by its `file`,
+//! whose place the description takes; or else by one that is [derived](derived) from it.
+
+mod derived;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,15 +14,16 @@ use std::sync::Arc;
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use laxity_world::experiment::AdapterSpec;
+
 use crate::adapter_file::AdapterFile;
+use crate::claim::Unread;
 use crate::diagnostic::{Diagnostic, Diagnostics, SourceText, shown};
 use crate::document;
-use crate::files::{Files, read_text, refusal};
+use crate::files::{Disk, Files, Opened, read_text, refusal};
 use crate::raw::RawAdapterFile;
+use crate::scenario::Scenario;
 use crate::written::keys;
-
-/// A film, a control loop and a flood, over a link of its own.
-const DEFAULT: &str = include_str!("../../../adapters/trials/default.toml");
 
 /// The scenario by which a description is tried.
 pub(crate) struct Trial {
@@ -43,7 +46,7 @@ pub(crate) fn of(
     if !is_description(document) {
         return Ok(None);
     }
-    let AdapterFile { name, title, .. } = AdapterFile::parse(source)?;
+    let AdapterFile { name, title, adapter, .. } = AdapterFile::parse(source)?;
     let error =
         |reason: String, help: &str| Diagnostics::from(Diagnostic::of_file(source.name(), reason).help(help));
     let file = path.file_name().and_then(|file| file.to_str()).filter(|file| file.ends_with(".toml"));
@@ -54,8 +57,9 @@ pub(crate) fn of(
     let (path, trial, file) = match files.open(&own) {
         Ok(_) => (own.clone(), read_text(files, &own, "a scenario")?, format!("../{file}")),
         Err(missing) if matches!(missing.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            let default = SourceText::new("adapters/trials/default.toml (built in)", DEFAULT);
-            (path.to_path_buf(), Arc::new(default), file.to_string())
+            let text = derived(&adapter, file, path, files);
+            let source = Arc::new(SourceText::new(format!("the trial of {file}"), text));
+            return Ok(Some(Trial { of: title, path: path.to_path_buf(), source }));
         }
         Err(other) => {
             let reason = format!(
@@ -75,6 +79,46 @@ pub(crate) fn of(
     let mut text = trial.text().to_string();
     text.replace_range(place, &quoted(&file));
     Ok(Some(Trial { of: title, path, source: Arc::new(SourceText::new(trial.name(), text)) }))
+}
+
+/// The text of the trial that is derived from the description in the file at `path`, or from the built-in
+/// one of that name where no file is.
+///
+/// # Errors
+/// The file is no valid description.
+pub fn adapter_trial(path: &Path) -> Result<String, Diagnostics> {
+    let adapter = AdapterFile::named(path)?.adapter;
+    let file = path.file_name().map(|file| file.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok(derived(&adapter, &file, path, &Disk))
+}
+
+/// The trial of `adapter`, which `file` beside `path` of `files` describes.
+fn derived(adapter: &AdapterSpec, file: &str, path: &Path, files: &dyn Files) -> String {
+    derived::text(adapter, file, |text| {
+        let with = With { path: &path.with_file_name(TRIAL), text, files };
+        Scenario::read(with.path, &with, &Unread).ok().map(|scenario| scenario.first())
+    })
+}
+
+/// The name by which the text of a derived trial is read.
+const TRIAL: &str = "trial of a description";
+
+/// Files with one more.
+struct With<'a> {
+    path: &'a Path,
+    text: &'a str,
+    files: &'a dyn Files,
+}
+
+impl Files for With<'_> {
+    fn open(&self, path: &Path) -> io::Result<Opened<'_>> {
+        match path == self.path {
+            true => {
+                Ok(Opened { length: Some(self.text.len() as u64), bytes: Box::new(self.text.as_bytes()) })
+            }
+            false => self.files.open(path),
+        }
+    }
 }
 
 /// Whether it has a described `[adapter]`, and only keys of an adapter file.

@@ -103,6 +103,9 @@ pub(crate) enum AdapterCommand {
     Check(AdapterCheck),
     /// Prints an adapter's stages, queues, resources and buffers, what packets cost it, and what limits it.
     Show(AdapterShow),
+    /// Prints the scenario that loads an adapter, derived from its description: `laxity run FILE` runs it
+    /// where no scenario of the same name is in a folder `trials` beside the file.
+    Trial(AdapterTrial),
 }
 
 #[derive(Debug, Args)]
@@ -120,6 +123,13 @@ pub(crate) struct AdapterShow {
     /// File of a block diagram.
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AdapterTrial {
+    /// An adapter file, or the name of a built-in adapter.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -338,6 +338,38 @@ impl Description {
         self.transmit_policing.is_some() || loses(self.transmit_buffers.overload) || queues.any(|any| any)
     }
 
+    /// The stage or resource with the longest time per server for a sent packet of `size`, and that
+    /// time.
+    pub fn bottleneck(&self, size: Bytes) -> (String, Span) {
+        let mut most = (String::new(), Span::ZERO);
+        let mut consider = |part: String, time: Span, servers: u32| {
+            // Of equals the first: the packet meets it before the others.
+            let each = time / u64::from(servers);
+            if most.0.is_empty() || each > most.1 {
+                most = (part, each);
+            }
+        };
+        // A full batch each time: the fixed costs are shared by the packets of the batch.
+        let together = |stage: &Stage| std::iter::repeat_n(size, stage.batch as usize);
+        for stage in &self.transmit {
+            let time = match stage.batch {
+                1 => stage.service(size),
+                _ => stage.phases.iter().map(|phase| phase.delay.of_all(together(stage))).sum(),
+            };
+            consider(format!("stage {}", stage.name), time, stage.servers * stage.batch);
+        }
+        for (index, resource) in self.resources.iter().enumerate() {
+            let of_stage = |stage: &Stage| {
+                let held = stage.phases.iter().filter(|p| p.applies(size) && p.holds.contains(&index));
+                let time: Span = held.map(|phase| phase.delay.of_all(together(stage))).sum();
+                time / u64::from(stage.batch)
+            };
+            let time = self.transmit.iter().map(of_stage).sum();
+            consider(format!("resource {}", resource.name), time, resource.servers);
+        }
+        most
+    }
+
     /// The same adapter with a processor `C_sf` times as fast: work takes less time, delays do not
     /// change (thesis §4.4.2).
     #[must_use]

@@ -112,44 +112,13 @@ fn limits(description: &Description, width: Option<u16>) -> String {
     let mut table = table(width);
     table.set_header(["packets of", "limited by", "which takes", "throughput at most"]);
     for size in SIZES {
-        let (part, time) = bottleneck(description, size);
+        let (part, time) = description.bottleneck(size);
+        let part = clean(&part);
         let throughput = if time.is_zero() { "-".into() } else { rate(size, time) };
         table.add_row([size.to_string(), part, duration(time), throughput]);
     }
     numbers_right(&mut table, 2);
     lines(&table)
-}
-
-/// The stage or resource with the longest time per server for a sent packet of `size`, and that
-/// time.
-fn bottleneck(description: &Description, size: Bytes) -> (String, Span) {
-    let mut most = (String::new(), Span::ZERO);
-    let mut consider = |part: String, time: Span, servers: u32| {
-        // Of equals the first: the packet meets it before the others.
-        let each = time / u64::from(servers);
-        if most.0.is_empty() || each > most.1 {
-            most = (part, each);
-        }
-    };
-    // A full batch each time: the fixed costs are shared by the packets of the batch.
-    let together = |stage: &Stage| std::iter::repeat_n(size, stage.batch as usize);
-    for stage in &description.transmit {
-        let time = match stage.batch {
-            1 => stage.service(size),
-            _ => stage.phases.iter().map(|phase| phase.delay.of_all(together(stage))).sum(),
-        };
-        consider(format!("stage {}", clean(&stage.name)), time, stage.servers * stage.batch);
-    }
-    for (index, resource) in description.resources.iter().enumerate() {
-        let of_stage = |stage: &Stage| {
-            let held = stage.phases.iter().filter(|p| p.applies(size) && p.holds.contains(&index));
-            let time: Span = held.map(|phase| phase.delay.of_all(together(stage))).sum();
-            time / u64::from(stage.batch)
-        };
-        let time = description.transmit.iter().map(of_stage).sum();
-        consider(format!("resource {}", clean(&resource.name)), time, resource.servers);
-    }
-    most
 }
 
 /// The adapter in the terms of a description: a null device is a stage that takes `L_x`.

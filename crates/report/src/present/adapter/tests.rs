@@ -22,7 +22,7 @@ fn an_adapter_is_shown_as_a_table() {
 #[test]
 fn the_part_that_limits_is_the_papers() {
     let size = Bytes::from_kib(4);
-    let limit = |name: &str| bottleneck(&described(&adapter(name).adapter), size);
+    let limit = |name: &str| described(&adapter(name).adapter).bottleneck(size);
     let dma = Span::from_ns(16 * 1760 + 4096 * 420);
     let fc = Span::from_ns(900_000 + 2 * 79_750);
     assert_eq!(limit("cim250"), ("resource bus".into(), dma + fc));
@@ -41,7 +41,7 @@ fn servers_divide_and_sizes_choose() {
     assert!(description.transmit[0].service(long) > Span::from_us(7 + 1));
     description.transmit[1].servers = 1000;
     description.transmit[1].phases[1].medium = false;
-    assert_ne!(bottleneck(&description, long).0, "stage link");
+    assert_ne!(description.bottleneck(long).0, "stage link");
 }
 
 #[test]
