@@ -1,9 +1,9 @@
 //! An adapter's description where a scenario is expected: put into a scenario that tries it.
 //!
 //! The author of a description wants to know its promise before writing scenarios. So a file with
-//! an `[adapter]` and no other part of an experiment is tried: by the scenario of its name in a
-//! folder `trials` beside it, which gives the load and the medium and names an adapter by its `file`,
-//! whose place the description takes; or else by one that is [derived](derived) from it.
+//! an `[adapter]` and no other part of an experiment is tried. The scenario of its name in a folder
+//! `trials` beside it gives the load and the medium. It names an adapter by its `file`, and the
+//! description takes that place. Without such a file the trial is [derived](derived) from the description.
 
 mod derived;
 
