@@ -1,19 +1,20 @@
 //! Gates of IEEE 802.1Qbv: what a class sends that can only begin frames in its own windows.
 //!
 //! A frame begins only if its gate stays open until its end. In a window of length `w` a class with
-//! a backlog waits for one lower frame `b` that had begun, if a lower gate is open in the window.
-//! Then it sends without a pause until its first frame does not fit. That is when less than its
-//! longest frame `l` is left. So a window sends at least
+//! a backlog waits for one lower frame `b` that had begun, if a lower gate is open before the window
+//! and on. Then it sends without a pause until its first frame does not fit. That is when less than
+//! its longest frame `l` is left. So a window sends at least
 //!
 //! ```text
 //! C (w − b) − l  bits,     and  n = ⌊C (w − b) / l⌋ frames
 //! ```
 //!
 //! A frame with at most so many bits, or with less than `n` frames, before it in the window fits. A
-//! backlog begins worst when a lower frame has just begun, at the end of which no frame fits into the
-//! window: it waits `b + l / C`, then the closed time, then `b` in the next window (Zhao, Pop and
+//! backlog begins worst when a lower frame `b'` has just begun, at the end of which no frame fits into
+//! the window: it waits `b' + l / C`, then the closed time, then `b` in the next window (Zhao, Pop and
 //! Craciunas 2018, *Worst-case latency analysis for IEEE 802.1Qbv time sensitive networks using
-//! network calculus*, with windows and guard bands of each class).
+//! network calculus*, with windows and guard bands of each class). Any lower class that is open in the
+//! window can have sent `b'`.
 //!
 //! **Steps.** The bound of a class that no higher class can disturb walks over its windows, from
 //! each as the first, for each step of its arrivals. Frames arrive whole, so the straight lines of
@@ -22,6 +23,10 @@
 //! **Pieces.** The other analyses get the rate of a cycle, in bits, and the least latency that is valid for
 //! it. Higher classes with windows at the same time take what arrives of them, late by their own
 //! longest delay at most.
+//!
+//! A class can have a credit-based shaper as well: see [`shaped`].
+
+mod shaped;
 
 use laxity_units::{Bytes, Span};
 
@@ -62,6 +67,15 @@ impl Gates {
         windows.iter().any(|window| self.meets(other, *window))
     }
 
+    /// Whether a frame of `level` can begin before `at`, counted from a begin of the cycle, and end
+    /// after it.
+    fn spans(&self, level: u8, at: Span) -> bool {
+        let cycle = self.cycle.as_ps();
+        let into = |begin: Span| (at.as_ps() + cycle - begin.as_ps() % cycle) % cycle;
+        let within = |&(begin, length): &(Span, Span)| (1..length.as_ps()).contains(&into(begin));
+        self.of(level).is_none_or(|windows| windows.iter().any(within))
+    }
+
     fn overlap(&self, (one, long): (Span, Span), (other, wide): (Span, Span)) -> bool {
         let cycle = self.cycle.as_ps();
         let from = |a: Span, b: Span| (b.as_ps() + cycle - a.as_ps() % cycle) % cycle;
@@ -77,13 +91,15 @@ pub(crate) struct Class<'a> {
     pub(crate) lower: &'a [(u8, Bytes)],
     /// Traffic that higher classes with windows at the same time send from any instant on.
     pub(crate) above: Option<&'a Arrival>,
+    /// The idle slope in bit/s, if the class has a shaper.
+    pub(crate) slope: Option<u128>,
 }
 
 /// The service of a class.
 pub(crate) struct Timed {
     /// A service for all analyses, if it has a rate.
     pub(crate) service: Option<Service>,
-    /// The windows, if higher classes do not disturb it.
+    /// The windows, if neither higher classes nor a shaper disturb it.
     pub(crate) steps: Option<Steps>,
 }
 
@@ -91,20 +107,29 @@ pub(crate) struct Timed {
 pub(crate) fn class(server: &Server, gates: &Gates, class: &Class<'_>) -> Timed {
     let link = u128::from(server.rate.bits_per_sec());
     let latency = u128::from(server.latency.as_ps());
-    let blocking = |window: Option<(Span, Span)>| {
-        let meets = |lower: &&(u8, Bytes)| window.is_none_or(|window| gates.meets(lower.0, window));
-        let longest = class.lower.iter().filter(meets).map(|lower| picobits(lower.1)).max();
-        longest.unwrap_or(0)
+    let longest = |meets: &dyn Fn(u8) -> bool| {
+        let lower = class.lower.iter().filter(|lower| meets(lower.0));
+        lower.map(|lower| picobits(lower.1)).max().unwrap_or(0)
     };
     let none = Arrival::none();
     let above = class.above.unwrap_or(&none);
     let Some(windows) = gates.of(class.level) else {
         // Always open: a link with a frame below and the traffic above.
-        let debt = link.saturating_mul(latency).saturating_add(blocking(None));
-        return Timed { service: Service::less(link, debt, above), steps: None };
+        let debt = link.saturating_mul(latency).saturating_add(longest(&|_| true));
+        let service = match class.slope {
+            Some(slope) => shaped::always_open(slope, (link, debt), above),
+            None => Service::less(link, debt, above),
+        };
+        return Timed { service, steps: None };
     };
     let cycle = u128::from(gates.cycle.as_ps());
-    let steps = Steps::of(cycle, windows, class.longest, (link, latency), |window| blocking(Some(window)));
+    let blocking = |window: (Span, Span)| {
+        (longest(&|level| gates.spans(level, window.0)), longest(&|level| gates.meets(level, window)))
+    };
+    let steps = Steps::of(cycle, windows, class.longest, (link, latency), blocking);
+    if let Some(slope) = class.slope {
+        return Timed { service: steps.shaped(slope, above), steps: None };
+    }
     let service = steps.straight(|step| step.bits);
     let service = service.and_then(|(rate, debt)| Service::less(rate, debt, above));
     Timed { service, steps: class.above.is_none().then_some(steps) }
@@ -122,6 +147,9 @@ struct Sent {
 /// A window in which a class sends.
 #[derive(Debug, Clone, Copy)]
 struct Step {
+    /// From the end of the last window to the begin of this one, and from there to its end.
+    closed: u128,
+    open: u128,
     /// From the end of the last window to the first frame in this one.
     before: u128,
     /// From that frame to the end of the window.
@@ -153,7 +181,8 @@ impl Steps {
         windows: &[(Span, Span)],
         longest: Bytes,
         (link, latency): (u128, u128),
-        blocking: impl Fn((Span, Span)) -> u128,
+        // The lower frame at the begin of a window, and at any instant of it.
+        blocking: impl Fn((Span, Span)) -> (u128, u128),
     ) -> Self {
         let longest = picobits(longest);
         let time = |amount: u128| amount.div_ceil(link);
@@ -161,19 +190,19 @@ impl Steps {
         let mut windows = windows.to_vec();
         windows.sort_unstable();
         // A window without room for one frame counts as closed.
-        windows.retain(|window| ps(window.1) >= time(blocking(*window)).saturating_add(time(longest)));
+        windows.retain(|window| ps(window.1) >= time(blocking(*window).0).saturating_add(time(longest)));
         let step = |index: usize| {
             let (begin, length) = windows[index];
             let (last, before) = windows[(index + windows.len() - 1) % windows.len()];
             let closed = (ps(begin) + 2 * cycle - (ps(last) + ps(before))) % cycle;
-            let blocked = time(blocking((begin, length)));
-            let length = ps(length) - blocked;
-            let (before, missed) = (closed + blocked, blocked + time(longest));
+            let (first, any) = blocking((begin, length));
+            let (open, length) = (ps(length), ps(length) - time(first));
+            let (before, missed) = (closed + time(first), time(any) + time(longest));
             let fits = (length * link).saturating_sub(longest);
             let bits = Sent { fits, all: fits };
             let number = length * link / longest;
             let frames = Sent { fits: number.saturating_sub(1) * longest, all: number * longest };
-            Step { before, length, missed, bits, frames }
+            Step { closed, open, before, length, missed, bits, frames }
         };
         Self { link, latency, cycle, longest, steps: (0..windows.len()).map(step).collect() }
     }
@@ -205,18 +234,29 @@ impl Steps {
     fn straight(&self, sent: impl Fn(&Step) -> Sent) -> Option<(u128, u128)> {
         let all: u128 = self.steps.iter().map(|step| sent(step).all).sum();
         let rate = all / self.cycle;
-        let from = |first: usize| {
-            let (mut at, mut served, mut debt) = (self.latency + self.steps[first].missed, 0, 0);
-            for number in 1..=self.steps.len() {
-                let step = &self.steps[(first + number) % self.steps.len()];
-                at += step.before;
-                debt = debt.max((rate * at).saturating_sub(served));
-                (at, served) = (at + step.length, served + sent(step).all);
-            }
-            debt
+        let debt = |first: usize| {
+            let corners = self.corners(first, (self.steps[first].missed, 0), &sent);
+            corners.iter().map(|(at, served)| (rate * at).saturating_sub(*served)).max().unwrap_or(0)
         };
-        let debt = (0..self.steps.len()).map(from).max()?;
+        let debt = (0..self.steps.len()).map(debt).max()?;
         (rate > 0).then_some((rate, debt))
+    }
+
+    /// The begins of frames in the windows of a cycle behind `first`, and what the windows before sent.
+    /// Window `first` ends after a time in which so much was sent.
+    fn corners(
+        &self,
+        first: usize,
+        (time, sent): (u128, u128),
+        of: impl Fn(&Step) -> Sent,
+    ) -> Vec<(u128, u128)> {
+        let (mut at, mut served, mut corners) = (self.latency + time, sent, Vec::new());
+        for number in 1..=self.steps.len() {
+            let step = &self.steps[(first + number) % self.steps.len()];
+            corners.push((at + step.before, served));
+            (at, served) = (at + step.before + step.length, served + of(step).all);
+        }
+        corners
     }
 
     /// Longest busy period, rounded up, of arrivals in which each frame counts as the longest; `None`
@@ -255,7 +295,7 @@ mod tests {
     const US: u128 = 1_000_000;
     const BYTE: u128 = 8_000_000_000_000;
 
-    fn server(windows: &[(u8, &[(u64, u64)])]) -> (Server, Gates) {
+    pub(super) fn server(windows: &[(u8, &[(u64, u64)])]) -> (Server, Gates) {
         let rate = Rate::from_bits_per_sec(100_000_000);
         let span = |&(begin, length): &(u64, u64)| (Span::from_us(begin), Span::from_us(length));
         let open = windows.iter().map(|(level, list)| (*level, list.iter().map(span).collect())).collect();
@@ -264,7 +304,11 @@ mod tests {
     }
 
     fn timed((server, gates): &(Server, Gates), longest: u64, lower: &[(u8, Bytes)]) -> Timed {
-        class(server, gates, &Class { level: 0, longest: Bytes::new(longest), lower, above: None })
+        class(
+            server,
+            gates,
+            &Class { level: 0, longest: Bytes::new(longest), lower, above: None, slope: None },
+        )
     }
 
     /// A window of 100 us each 1000 us, frames of 500 B (40 us): two fit. A frame that arrives when no
@@ -285,8 +329,9 @@ mod tests {
         assert_eq!(steps.start(&stairs, Bytes::new(500), Bytes::new(500)), Some(Span::from_us(1280)));
     }
 
-    /// A lower class that is open in the window can block it once at its begin: one frame of 250 B
-    /// (20 us), and a frame less if that leaves less than 80 us. Before, it can block once more.
+    /// A lower class that is open before the window and in it can block it once at its begin: one frame
+    /// of 250 B (20 us), and a frame less if that leaves less than 80 us. One that is open in the
+    /// window can block when the backlog begins.
     #[test]
     fn a_lower_class_blocks_where_its_window_overlaps() {
         let gates = |lower: (u64, u64)| server(&[(0, &[(200, 100)]), (Gates::BELOW, &[lower])]);
@@ -299,6 +344,7 @@ mod tests {
         assert_eq!(begins(gates((300, 900)), 250), [940, 980, 1940], "it ends before");
         assert_eq!(begins(gates((0, 201)), 250), [980, 1020, 1980], "it can have begun before");
         assert_eq!(begins(gates((0, 201)), 300), [988, 1988, 2988]);
+        assert_eq!(begins(gates((200, 100)), 250), [960, 1000, 1960], "it opens with the window");
         let none = server(&[(0, &[(200, 100)]), (Gates::BELOW, &[(0, 1000)])]);
         let closed = timed(&none, 500, &[(Gates::BELOW, Bytes::new(751))]);
         assert!(closed.service.is_none(), "no frame fits");

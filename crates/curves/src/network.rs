@@ -31,7 +31,7 @@ pub struct Server {
     pub below: Bytes,
     /// Levels with a credit-based shaper and their idle slopes, which are not zero.
     pub shapers: Vec<(u8, Rate)>,
-    /// Gates of the levels; `None` if all are always open. A server with gates has no shapers.
+    /// Gates of the levels; `None` if all are always open.
     pub gates: Option<Gates>,
     /// Levels with cyclic queueing, above all others. A server with such levels has no gates.
     pub cyclic: Vec<Cyclic>,

@@ -55,6 +55,14 @@ impl Service {
         Self { pieces: vec![Piece { rate, debt }] }
     }
 
+    /// The maximum of `pieces`, of which there is one at least, with rising rates and debts.
+    pub(crate) fn of(pieces: Vec<Piece>) -> Self {
+        debug_assert!(
+            pieces.windows(2).all(|pair| pair[0].rate < pair[1].rate && pair[0].debt < pair[1].debt)
+        );
+        Self { pieces }
+    }
+
     /// The pieces: rising rates and debts.
     pub(crate) fn pieces(&self) -> &[Piece] {
         &self.pieces

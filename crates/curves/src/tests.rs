@@ -2,7 +2,7 @@
 
 use laxity_units::{Bytes, Rate, Span};
 
-use crate::{AnalysisMethod, Bucket, Effort, Flow, FlowBound, Invalid, QueueNetwork, Server, bounds};
+use crate::{AnalysisMethod, Bucket, Effort, Flow, FlowBound, Gates, Invalid, QueueNetwork, Server, bounds};
 
 const LINK: Server = Server::by_level(Rate::from_bits_per_sec(100_000_000));
 
@@ -165,6 +165,36 @@ fn a_shaped_class_arrives_at_its_idle_slope() {
     let passed = &found[0].as_ref().expect("a bound").passed;
     let us: Vec<f64> = passed.iter().map(|span| (span.as_ps() / 1000) as f64 / 1000.0).collect();
     assert_eq!(us, [9.0 * 80.0 + 40.0, 9.0 * 80.0 + 80.0]);
+}
+
+/// In a cycle of 500 us level 0 has 100 us, and the others have 400 us. Level 1 has 50 Mbit/s in them.
+/// Its frame of 250 B (20 us) waits for one of 1500 B, then 20 us in which it does not fit, then 100
+/// us. The second of two has 2000 bits before it. The rate with the least latency is what the credit
+/// earns from the end of a window until 140 us before that of the next, 50 · 260 / 360 Mbit/s: 55.38 us
+/// more. Without shaper the second follows at once.
+#[test]
+fn a_shaped_class_behind_gates_has_the_bounds_by_hand() {
+    let us = Span::from_us;
+    let late = vec![(us(100), us(400))];
+    let open = vec![(0, vec![(us(0), us(100))]), (1, late.clone()), (Gates::BELOW, late)];
+    let shapers = vec![(1, Rate::from_bits_per_sec(50_000_000))];
+    let gates = Some(Gates { cycle: us(500), open });
+    let shaped = Server { below: Bytes::new(1500), shapers, gates, ..LINK };
+    let burst = |burst| {
+        let flow = flow(&[0], 1, 250, 4000);
+        let source = vec![Bucket::Frames { size: flow.longest, burst, interval: us(4000) }];
+        Flow { source, ..flow }
+    };
+    assert_eq!(us_of(&shaped, burst(1)), 260.0);
+    let second = 240.0 + 2000.0 / (50.0 * 260.0 / 360.0) + 20.0;
+    let found = us_of(&shaped, burst(2));
+    assert!(found > second - 0.001 && found < second + 0.001, "{found} for {second}");
+    let plain = Server { shapers: Vec::new(), ..shaped };
+    assert_eq!((us_of(&plain, burst(1)), us_of(&plain, burst(2))), (260.0, 280.0));
+}
+
+fn us_of(server: &Server, flow: Flow) -> f64 {
+    us(&of(vec![server.clone()], vec![flow]))[0]
 }
 
 /// Six servers in a ring, and a flow from each over `hops` of them, of 40 us each `interval` us.

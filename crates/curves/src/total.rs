@@ -294,7 +294,9 @@ impl Total {
             let known = above.is_some() && self.known(network, own);
             let above = above.filter(|above| !above.is_empty()).map(|above| Arrival::sum(&above));
             let longest = longest(network, own);
-            let class = gates::Class { level, longest, lower: &lower[place + 1..], above: above.as_ref() };
+            let slope = spec.idle_slope(level).map(|slope| u128::from(slope.bits_per_sec()));
+            let class =
+                gates::Class { level, longest, lower: &lower[place + 1..], above: above.as_ref(), slope };
             let timed = known.then(|| gates::class(spec, gates, &class));
             let arrival = self.arrivals(network, own);
             let (service, steps) = timed.map_or((None, None), |timed| (timed.service, timed.steps));

@@ -29,6 +29,7 @@ pub(super) fn all() -> Vec<Section> {
         stages(),
         machines(),
         ports(),
+        classes(),
         receivers(),
         clusters(),
     ]
@@ -297,6 +298,15 @@ fn machines() -> Section {
     }
 }
 
+/// Hosts at both sides of a switch with these keys.
+fn switch(keys: &str, channels: &str) -> String {
+    format!(
+        "title = \"A combination\"\n[host]\nprofile = \"mc68040\"\nspeedup = 1000.0\nsubsystem = {{ packet = \"1500 B\" }}\n{NULL}\
+         [node.left]\n[node.right]\n[node.switch]\nkind = \"switch\"\n{keys}\n\
+         [network.star]\njoins = [\"switch\", \"left\", \"right\"]\nrate = \"100 Mbit/s\"\nframing = \"ethernet\"\n{channels}"
+    )
+}
+
 /// The order of a switch's ports.
 fn ports() -> Section {
     let row = |order: String| {
@@ -305,11 +315,7 @@ fn ports() -> Section {
         // A rate by frames of time is worth several of them for a packet, which is longer than the
         // interval.
         let channels = if frame.is_empty() { channels } else { channels.replace("\"800 ms\"", "\"10 s\"") };
-        let file = format!(
-            "title = \"A combination\"\n[host]\nprofile = \"mc68040\"\nspeedup = 1000.0\nsubsystem = {{ packet = \"1500 B\" }}\n{NULL}\
-             [node.left]\n[node.right]\n[node.switch]\nkind = \"switch\"\norder = \"{order}\"\n{frame}\n\
-             [network.star]\njoins = [\"switch\", \"left\", \"right\"]\nrate = \"100 Mbit/s\"\n{channels}"
-        );
+        let file = switch(&format!("order = \"{order}\"\n{frame}"), &channels);
         (format!("`{order}`"), vec![(file, 1)])
     };
     Section {
@@ -317,6 +323,34 @@ fn ports() -> Section {
         about: "Hosts with null adapters by `multiclass_edf` at both sides; a row is the order of the ports.",
         head: ("order of the port", vec!["proof".into()]),
         rows: words("node.NAME.order").into_iter().map(row).collect(),
+    }
+}
+
+/// The classes of a switch by strict priority.
+fn classes() -> Section {
+    let shapers = ("`shapers`", "shapers = [{ level = 0, idle_slope = \"25 Mbit/s\" }]");
+    let gates =
+        ("`gates`", "gates = [{ for = \"400 us\", levels = [0] }, { for = \"400 us\", best_effort = true }]");
+    let kinds = [
+        shapers,
+        gates,
+        ("`cyclic`", "cyclic = [{ level = 0, cycle = \"1 ms\" }]"),
+        ("`ats`", "ats = [{ level = 0 }]"),
+        ("`preemptable_from`", "preemptable_from = 1"),
+    ];
+    let row = |(name, keys): (String, String)| {
+        let channels = channels("from = \"left\"\nto = \"right\"");
+        (name, vec![(switch(&format!("order = \"strict_priority\"\n{keys}"), &channels), 1)])
+    };
+    let pair = |one: (&str, &str), other: (&str, &str)| {
+        (format!("{} and {}", one.0, other.0), format!("{}\n{}", one.1, other.1))
+    };
+    let alone = kinds.map(|(name, keys)| (name.to_string(), keys.to_string()));
+    Section {
+        title: "The classes of a switch",
+        about: "The ports go by `strict_priority`; a row has the keys of the switch.",
+        head: ("keys", vec!["proof".into()]),
+        rows: alone.into_iter().chain([pair(shapers, gates)]).map(row).collect(),
     }
 }
 

@@ -11,7 +11,13 @@ use super::section::{Section, nanoseconds};
 pub(super) fn write(port: &Port<'_>, selection: &Selection, section: &mut Section, missing: &mut Missing) {
     let Selection { shapers, gates, cyclic, ats } = selection;
     match gates {
-        Some(gates) => by_gates(port, gates, section, missing),
+        Some(gates) => {
+            by_gates(port, gates, section, missing);
+            if !shapers.is_empty() {
+                let what = "shapers behind gates: a credit that keeps its value while the gate is closed";
+                missing.at(port.place, what);
+            }
+        }
         None if !cyclic.is_empty() => by_cycles(port, selection, section, missing),
         None if !ats.is_empty() => {
             missing.at(

@@ -11,6 +11,12 @@
 //!   gates of classes. A frame begins only if its gate stays open until its end, which is the guard
 //!   band of each class.
 //!
+//!   A class can have a shaper and gates. Its credit then changes while its gate is open only
+//!   (802.1Q-2018, 8.6.8.2 d): the idle slope is the rate of change while the class does not send *and*
+//!   its gate is open). It keeps its value while the gate is closed. The gate is open in the guard
+//!   band, so the credit of a class grows there. The standard derives the slope from the reserved rate
+//!   `operIdleSlope`, times the cycle over the open time in it. A [`Shaper`] has the slope itself.
+//!
 //! - **Cyclic queueing and forwarding** (802.1Qch). A frame that arrives in a cycle can be sent from
 //!   the next cycle on. Cycles of all ports begin together, at multiples of their length.
 //!
@@ -133,9 +139,13 @@ impl Selecting {
     pub(super) fn advance(&mut self, now: Time, waits: impl Fn(u8) -> bool) {
         let (level, end) = self.sending;
         let until = end.clamp(self.known, now.max(self.known));
-        let (first, second) = (until.since(self.known), now.saturating_since(until));
         for credit in &mut self.credits {
             let (own, waits) = (credit.level() == level, waits(credit.level()));
+            let open = |from, to: Time| match &self.gates {
+                Some(gates) => gates.open_for(credit.level(), from, to),
+                None => to.saturating_since(from),
+            };
+            let (first, second) = (open(self.known, until), open(until, now));
             credit.pass(first, waits || own && end > self.known);
             // A class that has sent its last frame loses what is above zero.
             credit.pass(second, waits || own && end > now);
@@ -159,8 +169,12 @@ impl Selecting {
 
     /// When `head` can begin if its class alone waits from `now` on; `None` if never.
     pub(super) fn ready(&self, now: Time, head: Head) -> Option<Time> {
-        let earned = self.credit(head.level).map_or(Span::ZERO, Credit::until_positive);
-        self.open(now.saturating_add(earned).max(self.released(head)), head)
+        let missing = self.credit(head.level).map_or(Span::ZERO, Credit::until_positive);
+        let earned = match &self.gates {
+            Some(gates) => gates.opened_for(head.level, now, missing)?,
+            None => now.saturating_add(missing),
+        };
+        self.open(earned.max(self.released(head)), head)
     }
 
     /// When the cycle after that of its arrival begins, or when it joins the queue of its class.
@@ -265,6 +279,33 @@ mod tests {
         let gated = Selection { gates: Some(gates), ..Selection::NONE };
         let found = begins(gated, &[(0, 0), (0, 0), (0, 0), (1, 0), (2, 0)]);
         assert_eq!(found, [(0, 0), (10, 0), (25, 1), (100, 0)], "level 2 is never open");
+    }
+
+    /// Level 0 earns 50 Mbit/s from 0 to 30 us and from 60 us on. A frame costs 1000 bits and earns 500 on
+    /// the link, so the next can begin 10 us of open time behind its end. After the second the credit is
+    /// -500 at 30 us, and 0 at 70 us. The fourth frame waits for 10 us of it as well.
+    #[test]
+    fn a_credit_does_not_change_behind_a_closed_gate() {
+        let shaper =
+            |level, mbit: u64| Shaper { level, idle_slope: Rate::from_bits_per_sec(mbit * 1_000_000) };
+        let window = |us, open| Window { length: US(us), open };
+        let selection = |shapers: Vec<Shaper>, windows| {
+            let gates = Some(GateList::new(US(0), windows));
+            Selection { shapers, gates, ..Selection::NONE }
+        };
+        let windows = vec![window(30, 1), window(30, 2), window(40, 1)];
+        let found =
+            begins(selection(vec![shaper(0, 50)], windows), &[(0, 0), (0, 0), (0, 0), (0, 0), (1, 0)]);
+        assert_eq!(found, [(0, 0), (20, 0), (30, 1), (70, 0), (90, 0)]);
+        // A frame that waits for a gate earns nothing. It goes on the credit of its queue, which is zero.
+        let windows = vec![window(50, 2), window(50, 3)];
+        let found = begins(selection(vec![shaper(0, 50)], windows), &[(0, 10), (0, 10), (0, 10)]);
+        assert_eq!(found, [(50, 0), (70, 0), (90, 0)]);
+        // From 1 to 10 us a frame of level 1 is on the link, then none of level 0 fits until 15 us. So it has
+        // 14 us of credit, 700 bits, and behind 60 us the second frame has to wait for none.
+        let windows = vec![window(15, 3), window(45, 4), window(40, 1)];
+        let found = begins(selection(vec![shaper(0, 50)], windows), &[(1, 0), (0, 1), (0, 1), (0, 1)]);
+        assert_eq!(found, [(0, 1), (60, 0), (70, 0), (86, 0)]);
     }
 
     #[test]

@@ -31,6 +31,9 @@ pub(super) struct Classes {
     pub(super) preemptable_from: Option<u8>,
 }
 
+/// The pairs of keys that a switch can have.
+const TOGETHER: [(&str, &str); 1] = [("shapers", "gates")];
+
 /// The classes of ports in `order`, of a switch with that `forwarding`.
 pub(super) fn classes(
     cx: &mut Context<'_>,
@@ -47,16 +50,18 @@ pub(super) fn classes(
         ("ats", ats.as_ref().map(|list| list.span.clone())),
         ("preemptable_from", preemptable_from.as_ref().map(|level| level.span.clone())),
     ];
-    let mut said = spans.into_iter().filter_map(|(key, span)| Some((key, span?)));
-    let first = said.next();
-    if let Some((_, span)) = said.next() {
-        let reason = "a switch has one of shapers, gates, cyclic and regulated classes, and preemption";
-        return Err(cx.fault(&span, reason, "remove the others"));
+    let said: Vec<(&str, Range<usize>)> =
+        spans.into_iter().filter_map(|(key, span)| Some((key, span?))).collect();
+    let pairs =
+        said.iter().enumerate().flat_map(|(place, one)| said[..place].iter().map(move |other| (other, one)));
+    if let Some((other, one)) = pairs.into_iter().find(|(other, one)| !TOGETHER.contains(&(other.0, one.0))) {
+        let reason = format!("a switch has no `{}` beside `{}`", one.0, other.0);
+        return Err(cx.fault(&one.1, reason, "remove one of them"));
     }
-    if let Some((key, span)) = first.filter(|_| order != Order::StrictPriority) {
+    if let Some((key, span)) = said.first().filter(|_| order != Order::StrictPriority) {
         let reason =
             format!("`{key}` is of ports by strict priority, and those of this switch have another order");
-        return Err(cx.fault(&span, reason, "say `order = \"strict_priority\"`, or remove this"));
+        return Err(cx.fault(span, reason, "say `order = \"strict_priority\"`, or remove this"));
     }
     let from = cx.optional(preemptable_from)?;
     if let Some(from) = from.as_ref().filter(|_| forwarding == Forwarding::CutThrough) {

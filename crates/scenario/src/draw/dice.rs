@@ -37,10 +37,12 @@ impl Dice {
         let ends = Seed::new(seed).stream(&format!("scenario {number}, ends"));
         let launches = Seed::new(seed).stream(&format!("scenario {number}, launches"));
         let shapers = Seed::new(seed).stream(&format!("scenario {number}, shapers"));
+        let pairs = Seed::new(seed).stream(&format!("scenario {number}, pairs"));
         let beside =
             |stream, aside: Option<Self>| Self { stream, grid, aside: aside.map(Box::new), further: None };
         let aside = beside(later, Some(beside(latest, Some(beside(newest, None)))));
-        let launches = Self { further: Some(Box::new(beside(shapers, None))), ..beside(launches, None) };
+        let shapers = Self { further: Some(Box::new(beside(pairs, None))), ..beside(shapers, None) };
+        let launches = Self { further: Some(Box::new(shapers)), ..beside(launches, None) };
         let ends = Self { further: Some(Box::new(launches)), ..beside(ends, None) };
         let levels = Self { further: Some(Box::new(ends)), ..beside(levels, None) };
         let requests = Self { further: Some(Box::new(levels)), ..beside(requests, None) };
@@ -137,6 +139,11 @@ impl Dice {
     /// And for shapers of hosts.
     pub(super) fn shapers(&mut self) -> &mut Dice {
         self.launches().further()
+    }
+
+    /// And for pairs of shapers, gates and preemption at a port.
+    pub(super) fn pairs(&mut self) -> &mut Dice {
+        self.shapers().further()
     }
 
     pub(super) fn below(&mut self, n: u64) -> u64 {

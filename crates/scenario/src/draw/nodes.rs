@@ -180,7 +180,7 @@ fn switch(dice: &mut Dice, theme: &Theme) -> Drafted<RawNode> {
     } else {
         order
     };
-    let said = if by_level { Said::drawn(dice.queues(), theme) } else { Said::none() };
+    let said = if by_level { Said::drawn(dice, theme) } else { Said::none() };
     table!(RawNode {
         kind: word::<NodeKind>("switch"),
         count: unsaid(),

@@ -15,7 +15,7 @@ const LEVELS: [u64; 5] = [0, 1, 2, 5, 30];
 
 type Parts<R> = Drawn<Option<List<Part<R>>>>;
 
-/// The keys of a switch about its classes: one of the five kinds, or none.
+/// The keys of a switch about its classes: one of the five kinds, a pair of them, or none.
 pub(super) struct Said {
     pub(super) shapers: Parts<RawShaper>,
     pub(super) gates: Parts<RawWindow>,
@@ -39,6 +39,15 @@ impl Said {
 
     /// Of a switch by strict priority.
     pub(super) fn drawn(dice: &mut Dice, theme: &Theme) -> Self {
+        let said = Self::of_one_kind(dice.queues(), theme);
+        let dice = dice.pairs();
+        match said.gates.node.is_some() && dice.chance(0.5) {
+            true => Self { shapers: shapers(dice, theme, 60), ..said },
+            false => said,
+        }
+    }
+
+    fn of_one_kind(dice: &mut Dice, theme: &Theme) -> Self {
         if theme.preempts && dice.chance(0.7) {
             let level = dice.pick(&[1, 2, 3, 6, 31]);
             return Self { preemptable_from: whole(level), ..Self::none() };

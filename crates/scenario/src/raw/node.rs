@@ -35,8 +35,8 @@ pub(crate) struct RawNode {
     pub(crate) order: Option<Written<Order>>,
     /// Switch: the shortest frame of time. For `stop_and_go` and `hrr`, which need it; others have none.
     pub(crate) frame: Option<Written<Bounded<Interval>>>,
-    /// Switch: classes with a credit-based shaper at each port. For `strict_priority` only. Default
-    /// none.
+    /// Switch: classes with a credit-based shaper at each port. For `strict_priority` only, alone or with
+    /// `gates`. Default none.
     pub(crate) shapers: Option<List<Part<RawShaper>>>,
     /// Switch: windows of each port in which the gates of classes are open, in their order, and again
     /// from the first after the last. A frame begins only if its gate stays open until its end. All

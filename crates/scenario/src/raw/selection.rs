@@ -15,7 +15,8 @@ pub(crate) struct RawShaper {
     pub(crate) level: Option<Written<Whole<0, 31>>>,
     /// Rate reserved for the class, with all that surrounds its frames on the link. The credit grows
     /// at this slope while a frame of the class waits, and falls at this less the rate of the link
-    /// while one is sent.
+    /// while one is sent. Behind `gates` it does so while the gate is open, and keeps its value while
+    /// the gate is closed: the class has this rate times the share of the cycle with an open gate.
     #[schemars(required)]
     pub(crate) idle_slope: Option<Written<Bounded<Flow>>>,
 }

@@ -225,9 +225,10 @@ time = "1 s"
     assert_eq!(experiment.networks[0].members, [2, 0, 1], "in the order of what it joins");
 }
 
-/// Ports of a switch have the shapers, gates, cyclic or regulated classes, or the preemption, of its table.
+/// Ports of a switch have the shapers, gates, cyclic or regulated classes of its table, and shapers and gates
+/// together.
 #[test]
-fn a_switch_has_one_kind_of_classes() {
+fn a_switch_has_the_classes_of_its_table() {
     let text = |order: &str, keys: &str| {
         network("").replace("order = \"fixed_priority\"", &format!("order = \"{order}\"\n{keys}"))
     };
@@ -250,13 +251,17 @@ fn a_switch_has_one_kind_of_classes() {
     let regulated = of("strict_priority", ats).unwrap();
     assert_eq!([1, 2, 30].map(|level| regulated.regulates(level)), [false, true, true]);
     assert_eq!(of("strict_priority", ""), None);
+    let both = of("strict_priority", &format!("{shapers}\n{gates}")).unwrap();
+    assert_eq!((&both.shapers, &both.gates), (&shaped.shapers, &Some(gated)));
     for (key, keys) in [("shapers", shapers), ("gates", gates), ("cyclic", cyclic), ("ats", ats)] {
         let reason = format!("`{key}` is of ports by strict priority");
         assert!(errors::refused(&text("fifo", keys)).contains(&reason), "{reason}");
     }
     for (keys, reason) in [
-        (format!("{shapers}\n{cyclic}"), "a switch has one of shapers, gates, cyclic and regulated classes"),
-        (format!("{ats}\n{cyclic}"), "a switch has one of shapers, gates, cyclic and regulated classes"),
+        (format!("{shapers}\n{cyclic}"), "a switch has no `cyclic` beside `shapers`"),
+        (format!("{gates}\n{cyclic}"), "a switch has no `cyclic` beside `gates`"),
+        (format!("{ats}\n{cyclic}"), "a switch has no `ats` beside `cyclic`"),
+        (format!("{shapers}\n{gates}\n{ats}"), "a switch has no `ats` beside `shapers`"),
         (ats.replace("30", "2"), "level 2 has regulators already"),
         (ats.replace("30", "31"), "31"),
         (shapers.replace('[', "[{ level = 1, idle_slope = \"1 Mbit/s\" }, "), "level 1 has a shaper already"),
@@ -276,7 +281,10 @@ fn a_switch_interrupts_frames_of_ethernet() {
     let ports: Vec<_> = experiment.outlets.iter().flat_map(|outlet| outlet.config.preemptable_from).collect();
     assert_eq!(ports, [3; 3], "of one of two switches");
     for (text, reason) in [
-        (text(&format!("{preempting}\ncyclic = [{{ level = 0, cycle = \"1 ms\" }}]")), "a switch has one of"),
+        (
+            text(&format!("{preempting}\ncyclic = [{{ level = 0, cycle = \"1 ms\" }}]")),
+            "no `preemptable_from` beside `cyclic`",
+        ),
         (text(&format!("{preempting}\nforwarding = \"cut_through\"")), "cannot leave before it has arrived"),
         (text(preempting).replace("framing = \"ethernet\"\n", ""), "interrupts frames, which Ethernet can"),
         (text("order = \"strict_priority\"\npreemptable_from = 0"), "1"),

@@ -150,3 +150,27 @@ fn an_interrupted_frame_follows_the_other_at_once() {
     assert_eq!((found[0].1, found[1].1), (121.28, 315.2));
     assert!(found.iter().all(|(bound, worst)| worst <= bound), "{found:?}");
 }
+
+/// Level 0 has 50 Mbit/s in 400 us of each 500 us. A frame that is at the port a nanosecond after 360
+/// us would not end in time: it begins at 500 us and leaves at 540 us. Until 400 us its class has
+/// earned 1999.95 bits, which are kept until 500 us. So the second frame begins at 540.001 us.
+///
+/// The bound of two: 140 us and 4000 bits at 50 · 360 / 460 Mbit/s, which the credit earns from the end
+/// of a window until 40 us before that of the next, and 40 us at the port and the host each.
+#[test]
+fn a_shaped_class_behind_gates_keeps_its_credit() {
+    let star = star(
+        "gates = [{ for = \"400 us\", levels = [0] }, { for = \"100 us\" }]\nshapers = [{ level = 0, idle_slope = \"50 Mbit/s\" }]",
+    );
+    let near = |found: f64, wanted: f64| (found - wanted).abs() < 0.002;
+    let alone = bound_and_worst(&[HEAD, &star, &sends("a", &[320.001])].concat());
+    assert!(near(alone[0].0, 220.0) && near(alone[0].1, 219.999), "{alone:?}");
+    let both = [sends("a", &[320.001]), sends("b", &[320.002])].concat();
+    let found = bound_and_worst(&[HEAD, &star, &both].concat());
+    let bound = 140.0 + 4000.0 / (50.0 * 360.0 / 460.0) + 80.0;
+    assert!(
+        found.iter().all(|(found, _)| *found > bound - 0.002 && *found < bound + 0.2),
+        "{found:?} {bound}"
+    );
+    assert!(near(found[0].1, 219.999) && near(found[1].1, 580.001 - 320.002), "{found:?}");
+}

@@ -66,13 +66,57 @@ impl GateList {
         Some(found)
     }
 
+    /// How long `level` is open from `from` until `to`.
+    pub fn open_for(&self, level: u8, from: Time, to: Time) -> Span {
+        let Some(windows) = self.of(level) else { return to.saturating_since(from) };
+        let opened = self.opened(&windows, self.counted(to)) - self.opened(&windows, self.counted(from));
+        Span::from_ps(opened as u64)
+    }
+
+    /// The first instant by which `level` has been open for `time` since `from`; `None` if it never
+    /// opens.
+    pub fn opened_for(&self, level: u8, from: Time, time: Span) -> Option<Time> {
+        let Some(windows) = self.of(level).filter(|_| !time.is_zero()) else {
+            return Some(from.saturating_add(time));
+        };
+        let each = windows.iter().map(|(_, length)| u128::from(length.as_ps())).sum::<u128>();
+        let (cycle, since) = (u128::from(self.cycle.as_ps()), self.counted(from));
+        let wanted = self.opened(&windows, since) + u128::from(time.as_ps());
+        let (mut low, mut high) = (since, since + cycle * (u128::from(time.as_ps()).checked_div(each)? + 2));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.opened(&windows, middle) < wanted {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        Some(from.saturating_add(Span::from_ps(u64::try_from(low - since).unwrap_or(u64::MAX))))
+    }
+
+    /// `at`, counted from a begin of a cycle that is not after time zero.
+    fn counted(&self, at: Time) -> u128 {
+        u128::from(at.as_ps()) + u128::from(self.cycle.as_ps() - self.offset.as_ps())
+    }
+
+    /// How long `windows` are open until `at`, both counted from a begin of a cycle.
+    fn opened(&self, windows: &[(Span, Span)], at: u128) -> u128 {
+        let cycle = u128::from(self.cycle.as_ps());
+        let (cycles, phase) = (at / cycle, at % cycle);
+        let open = |&(begin, length): &(Span, Span)| {
+            let (begin, length) = (u128::from(begin.as_ps()), u128::from(length.as_ps()));
+            // The end of a window that began in the cycle before.
+            let end = phase.min((begin + length).saturating_sub(cycle));
+            cycles * length + end + phase.saturating_sub(begin).min(length)
+        };
+        windows.iter().map(open).sum()
+    }
+
     /// The first instant from `from` on at which `level` stays open for `time`; `None` if it never
     /// does.
     pub fn open(&self, from: Time, level: u8, time: Span) -> Option<Time> {
         let Some(windows) = self.of(level) else { return Some(from) };
-        let (cycle, offset) = (self.cycle.as_ps(), self.offset.as_ps());
-        let phase = (u128::from(from.as_ps()) + u128::from(cycle - offset)) % u128::from(cycle);
-        let phase = phase as u64;
+        let cycle = self.cycle.as_ps();
+        let phase = (self.counted(from) % u128::from(cycle)) as u64;
         let begins = windows.iter().filter(|(_, length)| *length >= time).map(|(begin, length)| {
             let last = begin.as_ps() + (length.as_ps() - time.as_ps());
             // A window that goes on from the cycle before can still be open.
@@ -112,6 +156,22 @@ mod tests {
         assert_eq!(gates(0).of(3), Some(vec![]));
         let always = GateList::new(US(0), vec![Window { length: US(5), open: 1 }]);
         assert_eq!((always.of(0), always.of(1)), (None, Some(vec![])));
+    }
+
+    /// Level 0 is open for 30 us of each 100 us, level 1 over the end of the cycle, and level 3 never.
+    #[test]
+    fn open_time_is_counted_over_cycles() {
+        let open = |level, from, to| gates(0).open_for(level, at(from), at(to)).as_ps() / 1_000_000;
+        assert_eq!([open(0, 0, 10), open(0, 0, 35), open(0, 20, 100), open(0, 35, 1035)], [0, 25, 20, 300]);
+        assert_eq!([open(1, 0, 5), open(1, 5, 95), open(1, 95, 205), open(3, 0, 1000)], [5, 10, 30, 0]);
+        let opened =
+            |level, from, us| gates(0).opened_for(level, at(from), US(us)).map(|at| at.as_ps() / 1_000_000);
+        assert_eq!([opened(0, 0, 0), opened(0, 0, 5), opened(0, 20, 20)], [0, 15, 40].map(Some));
+        assert_eq!([opened(0, 20, 21), opened(1, 5, 30), opened(0, 50, 90)], [111, 195, 340].map(Some));
+        assert_eq!((opened(3, 0, 1), opened(3, 7, 0)), (None, Some(7)));
+        let late = gates(30);
+        assert_eq!(late.open_for(0, at(0), at(50)), US(10));
+        assert_eq!(late.opened_for(0, at(0), US(31)), Some(at(141)));
     }
 
     #[test]
