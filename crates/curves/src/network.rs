@@ -38,7 +38,8 @@ pub struct Server {
     /// Levels with interleaved regulators before their queue (see `regulator`). The flows of a level
     /// from one server share a regulator. Each flow from its source has one of its own.
     pub regulated: Vec<u8>,
-    /// Preemption of frames, at a server without shapers, gates and cyclic levels.
+    /// Preemption of frames, at a server without shapers and cyclic levels. With gates, all levels with
+    /// frames that can be interrupted have one gate, and frames are interrupted when it closes.
     pub preemption: Option<FramePreemption>,
 }
 

@@ -13,6 +13,18 @@
 //! interruption adds for each express frame ([`interruptions`]). A frame that has begun can be
 //! interrupted: the bound is the deviation to its end, and its transmission is not left out.
 //!
+//! **Gates.** The levels that can be interrupted have one gate, and what is left of a frame waits when it
+//! closes (hold). An express level has the bound of [`gates`](crate::gates), where a frame that can be
+//! interrupted counts as no more than [`FramePreemption::wait`]. None is on the link when a window of
+//! express levels alone begins.
+//!
+//! Another level has a frame on the link, or what is left of one, in each of its windows until no part of
+//! a frame fits into the rest: less than `wait`, and an interruption (`overhead`) where the window
+//! ends. So a window of length `w` sends `C w − wait − overhead` of its level, of express levels that
+//! are open at the same time, and of one frame below, which had begun. An interrupted frame of that
+//! kind goes on first. As above each express frame adds `overhead`. A shorter window counts as
+//! closed: a part has more bytes than an interruption adds.
+//!
 //! **Behind the server** two frames can have had a part on the link before a window in which they
 //! end: an express one, and the one that it interrupted. So line shaping counts the longest frame of
 //! each kind ([`straddles`]).
@@ -63,7 +75,12 @@ pub(crate) fn shares(
 }
 
 /// The curve of `overhead` bytes for each frame of `visits`.
-fn interruptions(total: &Total, network: &QueueNetwork, visits: &[Visit], overhead: Bytes) -> Arrival {
+pub(crate) fn interruptions(
+    total: &Total,
+    network: &QueueNetwork,
+    visits: &[Visit],
+    overhead: Bytes,
+) -> Arrival {
     let of = |visit: &Visit| {
         let flow = &network.flows[visit.flow];
         // For each of the shortest frames, where frames are not counted.
@@ -107,7 +124,7 @@ pub(crate) fn straddles(network: &QueueNetwork, from: usize, visits: &[Visit]) -
 mod tests {
     use laxity_units::{Bytes, Rate, Span};
 
-    use crate::{Bucket, Effort, Flow, FlowBound, FramePreemption, QueueNetwork, Server, bounds};
+    use crate::{Bucket, Effort, Flow, FlowBound, FramePreemption, Gates, QueueNetwork, Server, bounds};
 
     const LINK: Rate = Rate::from_bits_per_sec(100_000_000);
 
@@ -149,6 +166,31 @@ mod tests {
         let two = Server { preemption: Some(two), ..preempting() };
         let found = stays(vec![two], vec![flow(&[0], 0, 1), flow(&[0], 1, 1)]);
         assert_eq!(found[0], [160.0]);
+    }
+
+    /// In each 1000 us level 0 has the first 200 us, the others the rest. An express frame of 80 us
+    /// waits for the last 80 us of its window and 800 us, and for no frame of 1538 B: that is cut when
+    /// its window begins. A frame of level 1 waits for 167 B (13.36 us) at the end of its window and
+    /// 200 us, and for 1538 B (123.04 us). Its windows send 100 Mbit/s for 800 us less 13.36 us, 78.664
+    /// Mbit/s on average.
+    #[test]
+    fn a_window_begins_without_a_frame_that_can_be_cut() {
+        let us = |begin: u64, length: u64| vec![(Span::from_us(begin), Span::from_us(length))];
+        let open = vec![(0, us(0, 200)), (1, us(200, 800)), (Gates::BELOW, us(200, 800))];
+        let gates = Gates { cycle: Span::from_us(1000), open };
+        let held = Server { gates: Some(gates.clone()), ..preempting() };
+        let found = stays(vec![held.clone()], vec![flow(&[0], 0, 1), flow(&[0], 1, 1)]);
+        assert_eq!(found[0], [80.0 + 800.0 + 80.0]);
+        let least = 13.36 + 200.0 + (123.04 + 80.0) / 0.78664;
+        assert!(found[1][0] > least - 0.01 && found[1][0] < least + 0.1, "{found:?} {least}");
+        let found = stays(vec![held.clone()], vec![flow(&[0], 1, 10)])[0][0];
+        let least = 13.36 + 200.0 + (123.04 + 800.0) / 0.78664;
+        assert!(found > least - 0.01 && found < least + 0.1, "{found} {least}");
+        // Where the other levels are open from before the window on, an express frame waits for 143 B
+        // twice.
+        let open = vec![(0, us(0, 200))];
+        let open = Server { gates: Some(Gates { open, ..gates }), ..preempting() };
+        assert_eq!(stays(vec![open], vec![flow(&[0], 0, 1)])[0], [982.88]);
     }
 
     /// The last bytes of an interrupted frame can follow the express frame at once, so both can wait for each

@@ -22,7 +22,7 @@ use crate::arrival::{Arrival, Bucket, Line, picobits};
 use crate::credit::{self, Above};
 use crate::cyclic::Sends;
 use crate::gates::{self, Gates, Stair, Steps};
-use crate::network::{Flow, QueueNetwork, Server, Visit};
+use crate::network::{Flow, FramePreemption, QueueNetwork, Server, Visit};
 use crate::preemption::{self, straddles};
 use crate::service::Service;
 
@@ -282,22 +282,49 @@ impl Total {
         let mut start = 0;
         for (place, own) in levels.iter().enumerate() {
             let level = own[0].level;
+            let cut = |level: u8| spec.preemption.filter(|preemption| level >= preemption.from);
             let higher =
                 shares.iter().zip(&levels).filter(|(_, visits)| gates.together(level, visits[0].level));
             // The frames that they send have arrived no longer ago than their longest delay.
             let sends = |(share, visits): (&Share, &&[Visit])| {
                 let begins = share.start(shortest(network, visits), share.longest)?;
                 let delay = begins.saturating_add(spec.rate.time_for_ceil(share.longest));
-                Some(share.arrival.clone().late(u128::from(delay.as_ps())))
+                let express = cut(visits[0].level).is_none();
+                let more = cut(level)
+                    .filter(|_| express)
+                    .map(|preemption| preemption::interruptions(self, network, visits, preemption.overhead));
+                let sent = Arrival::sum([&share.arrival].into_iter().chain(&more));
+                Some(sent.late(u128::from(delay.as_ps())))
             };
             let above: Option<Vec<Arrival>> = higher.map(sends).collect();
             let known = above.is_some() && self.known(network, own);
             let above = above.filter(|above| !above.is_empty()).map(|above| Arrival::sum(&above));
             let longest = longest(network, own);
             let slope = spec.idle_slope(level).map(|slope| u128::from(slope.bits_per_sec()));
-            let class =
-                gates::Class { level, longest, lower: &lower[place + 1..], above: above.as_ref(), slope };
-            let timed = known.then(|| gates::class(spec, gates, &class));
+            let lower = &lower[place + 1..];
+            let waits =
+                |(level, frame): &(u8, Bytes)| (*level, cut(*level).map_or(*frame, |it| it.wait.min(*frame)));
+            let timed = known.then(|| match cut(level) {
+                None => {
+                    let lower: Vec<(u8, Bytes)> = lower.iter().map(waits).collect();
+                    gates::class(
+                        spec,
+                        gates,
+                        &gates::Class { level, longest, lower: &lower, above: above.as_ref(), slope },
+                    )
+                }
+                Some(FramePreemption { wait, overhead, .. }) => {
+                    let below = lower.iter().map(|lower| picobits(lower.1)).max().unwrap_or(0);
+                    let above = above.unwrap_or_else(Arrival::none).plus(Line { burst: below, rate: 0 });
+                    let longest = wait + overhead;
+                    gates::class(
+                        spec,
+                        gates,
+                        &gates::Class { level, longest, lower: &[], above: Some(&above), slope },
+                    )
+                }
+            });
+            let interrupted = cut(level).map(|_| spec.rate);
             let arrival = self.arrivals(network, own);
             let (service, steps) = timed.map_or((None, None), |timed| (timed.service, timed.steps));
             let steps = steps.and_then(|steps| {
@@ -306,7 +333,7 @@ impl Total {
             });
             let visits = start..start + own.len();
             start = visits.end;
-            shares.push(Share { steps, ..Share::of(visits, arrival, service, longest) });
+            shares.push(Share { steps, interrupted, ..Share::of(visits, arrival, service, longest) });
         }
         shares
     }

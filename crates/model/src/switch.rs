@@ -54,8 +54,8 @@ pub struct PortConfig {
     pub frame: Span,
     /// Shapers, gates and regulators, for strict priority.
     pub selection: Option<Arc<Selection>>,
-    /// The most urgent level with frames that can be preempted, for strict priority on Ethernet
-    /// without a selection; `None` without preemption.
+    /// The most urgent level with frames that can be preempted, for strict priority on Ethernet;
+    /// `None` without preemption. Gates are those of [`Hold`](laxity_qos::discipline::Hold) then.
     pub preemptable_from: Option<u8>,
     /// Memory that no other port takes.
     pub memory: Bytes,
@@ -116,8 +116,9 @@ struct Port {
     queue: Discipline<Frame>,
     sending: Option<Frame>,
     preemption: Option<Box<Preemption>>,
-    /// When the last bit of the frame being sent leaves, or a held frame becomes eligible;
-    /// `Time::MAX` for neither.
+    /// When the last bit of what is being sent leaves.
+    ends: Time,
+    /// When that is, or when a held frame becomes eligible; `Time::MAX` for neither.
     due: Time,
     memory: Memory,
     flows: ByChannel<Leaving>,
@@ -201,7 +202,8 @@ impl Switch {
                 selection: config.selection.clone(),
             }),
             sending: None,
-            preemption: config.preemptable_from.map(|from| Box::new(Preemption::new(from))),
+            preemption: config.preemptable_from.map(|from| Box::new(Preemption::new(from, config.selection))),
+            ends: Time::ZERO,
             due: Time::MAX,
             memory: Memory::of(config.memory),
             flows: ByChannel::default(),
@@ -281,6 +283,9 @@ impl Switch {
         if port.due > now {
             return;
         }
+        if port.sending.is_some() && port.ends > now {
+            return port.interrupt(now);
+        }
         if let Some(frame) = port.sending.take() {
             if port.preemption.as_mut().is_some_and(|preemption| preemption.end(frame)) {
                 around.tell(SwitchOutput::Interrupted(frame.slot));
@@ -322,7 +327,7 @@ impl Switch {
     pub fn report(&self, port: usize, now: Time) -> PortReport {
         let port = &self.ports[port];
         // The whole transmission time is counted when a frame begins.
-        let left = if port.sending.is_some() { port.due.saturating_since(now) } else { Span::ZERO };
+        let left = if port.sending.is_some() { port.ends.saturating_since(now) } else { Span::ZERO };
         PortReport { busy: port.report.busy - left, waiting: port.queue.len(), ..port.report }
     }
 }
@@ -333,11 +338,8 @@ impl Port {
         if self.sending.is_some() {
             return self.interrupt(now);
         }
-        if let Some((frame, until)) = self.resume(now) {
-            self.sending = Some(frame);
-            self.report.busy += until.since(now);
-            self.due = until;
-            return around.tell(SwitchOutput::Resumed(frame.slot));
+        if let Some(at) = self.resumes(now) {
+            return self.resume(now, at, around);
         }
         let Some((tag, frame)) = self.queue.select(now) else {
             if self.queue.is_empty() {
@@ -351,13 +353,20 @@ impl Port {
         }
         let size = around.packets().at(frame.slot).size;
         let time = self.link.transmit(size);
-        if let Some(preemption) = &mut self.preemption {
-            preemption.begin(now, tag.level, size, &self.link);
-        }
+        self.ends = match &mut self.preemption {
+            Some(preemption) => preemption.begin(now, tag.level, size, &self.link),
+            None => now + time,
+        };
         self.sending = Some(frame);
-        self.due = now + time;
-        self.report.busy += time;
-        around.tell(SwitchOutput::Begun(frame.slot, self.due));
+        self.report.busy += self.ends.since(now);
+        self.due = self.wakes(now);
+        around.tell(SwitchOutput::Begun(frame.slot, now + time));
+    }
+
+    /// When what is being sent ends, or the gate of a frame opens that may interrupt it.
+    fn wakes(&mut self, now: Time) -> Time {
+        let opens = if self.preemption.is_some() { self.queue.next_eligible(now) } else { None };
+        opens.map_or(self.ends, |opens| opens.min(self.ends))
     }
 
     /// Whether an express frame waits at a port with preemption.
@@ -372,18 +381,32 @@ impl Port {
             && let Some(preemption) = &mut self.preemption
             && let Some(free) = preemption.interrupt(now, &self.link)
         {
-            self.report.busy -= self.due.since(free);
-            self.due = free;
+            self.report.busy -= self.ends.since(free);
+            self.ends = free;
         }
+        self.due = self.wakes(now);
     }
 
-    /// Goes on with the interrupted frame, unless an express frame waits. Returns the frame, and when
-    /// its last bit has left.
-    fn resume(&mut self, now: Time) -> Option<(Frame, Time)> {
+    /// When the interrupted frame can go on, if there is one and no express frame waits.
+    fn resumes(&mut self, now: Time) -> Option<Time> {
         if self.express_waits(now) {
             return None;
         }
-        self.preemption.as_mut()?.resume(now, &self.link)
+        self.preemption.as_ref()?.resumes(now, &self.link)
+    }
+
+    /// Goes on with the interrupted frame if that is `at` this time. No other preemptable frame begins
+    /// before it.
+    fn resume(&mut self, now: Time, at: Time, around: &mut impl Around<SwitchOutput<Slot>>) {
+        let Some(preemption) = self.preemption.as_mut().filter(|_| at <= now) else {
+            self.due = self.queue.next_eligible(now).map_or(at, |opens| opens.min(at));
+            return;
+        };
+        let (frame, ends) = preemption.resume(now, &self.link);
+        (self.sending, self.ends) = (Some(frame), ends);
+        self.report.busy += ends.since(now);
+        self.due = self.wakes(now);
+        around.tell(SwitchOutput::Resumed(frame.slot));
     }
 }
 

@@ -72,7 +72,7 @@ pub use hop_laxity::HopLaxity;
 pub use multiclass_edf::MultiClassEdf;
 pub use rate_controlled::RateControlled;
 pub use request::{ItemRequest, Rank, ServerParameters};
-pub use selection::{Committed, CyclicClass, GateList, Selection, Shaper, Window};
+pub use selection::{Committed, CyclicClass, GateList, Hold, Selection, Shaper, Window};
 pub use self_clocked::SelfClocked;
 pub use sharing::{Latency, Messages, Share, Sharing};
 pub use start_time::StartTimeFair;

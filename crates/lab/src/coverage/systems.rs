@@ -331,12 +331,13 @@ fn classes() -> Section {
     let shapers = ("`shapers`", "shapers = [{ level = 0, idle_slope = \"25 Mbit/s\" }]");
     let gates =
         ("`gates`", "gates = [{ for = \"400 us\", levels = [0] }, { for = \"400 us\", best_effort = true }]");
+    let preemption = ("`preemptable_from`", "preemptable_from = 1");
     let kinds = [
         shapers,
         gates,
         ("`cyclic`", "cyclic = [{ level = 0, cycle = \"1 ms\" }]"),
         ("`ats`", "ats = [{ level = 0 }]"),
-        ("`preemptable_from`", "preemptable_from = 1"),
+        preemption,
     ];
     let row = |(name, keys): (String, String)| {
         let channels = channels("from = \"left\"\nto = \"right\"");
@@ -350,7 +351,7 @@ fn classes() -> Section {
         title: "The classes of a switch",
         about: "The ports go by `strict_priority`; a row has the keys of the switch.",
         head: ("keys", vec!["proof".into()]),
-        rows: alone.into_iter().chain([pair(shapers, gates)]).map(row).collect(),
+        rows: alone.into_iter().chain([pair(shapers, gates), pair(gates, preemption)]).map(row).collect(),
     }
 }
 

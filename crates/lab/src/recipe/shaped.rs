@@ -17,6 +17,10 @@ pub(super) fn write(port: &Port<'_>, selection: &Selection, section: &mut Sectio
                 let what = "shapers behind gates: a credit that keeps its value while the gate is closed";
                 missing.at(port.place, what);
             }
+            if port.preemptable_from.is_some() {
+                let what = "preemption beside gates: adapters that hold frames before a window have settings of their own";
+                missing.at(port.place, what);
+            }
         }
         None if !cyclic.is_empty() => by_cycles(port, selection, section, missing),
         None if !ats.is_empty() => {

@@ -9,7 +9,7 @@
 //!   positive credit, and a negative one grows to zero.
 //! - **Gates** (802.1Qbv, 8.6.8.4). A list of windows, repeated each cycle, opens and closes the
 //!   gates of classes. A frame begins only if its gate stays open until its end, which is the guard
-//!   band of each class.
+//!   band of each class. Frames that can be preempted are cut when their gate closes (see [`Hold`]).
 //!
 //!   A class can have a shaper and gates. Its credit then changes while its gate is open only
 //!   (802.1Q-2018, 8.6.8.2 d): the idle slope is the rate of change while the class does not send *and*
@@ -30,7 +30,7 @@ mod credit;
 mod gates;
 mod regulators;
 
-pub use gates::{GateList, Window};
+pub use gates::{GateList, Hold, Window};
 pub use regulators::Committed;
 
 use laxity_units::{Bytes, Rate, Span, Time};
@@ -187,12 +187,13 @@ impl Selecting {
         self.credits.iter().find(|credit| credit.level() == level)
     }
 
-    /// The first instant from `from` on at which the gate of `head` stays open for all of it.
+    /// The first instant from `from` on at which the gate of `head` stays open for all of it, or for
+    /// what has to fit.
     fn open(&self, from: Time, head: Head) -> Option<Time> {
-        match &self.gates {
-            Some(gates) => gates.open(from, head.level, self.speed.transmit(head.size)),
-            None => Some(from),
-        }
+        let Some(gates) = &self.gates else { return Some(from) };
+        let whole = self.speed.transmit(head.size);
+        let least = gates.least(head.level).map(|least| self.speed.startup + self.speed.per_byte.time(least));
+        gates.open(from, head.level, least.map_or(whole, |least| least.min(whole)))
     }
 }
 
@@ -301,8 +302,8 @@ mod tests {
         let windows = vec![window(50, 2), window(50, 3)];
         let found = begins(selection(vec![shaper(0, 50)], windows), &[(0, 10), (0, 10), (0, 10)]);
         assert_eq!(found, [(50, 0), (70, 0), (90, 0)]);
-        // From 1 to 10 us a frame of level 1 is on the link, then none of level 0 fits until 15 us. So it has
-        // 14 us of credit, 700 bits, and behind 60 us the second frame has to wait for none.
+        // From 1 to 10 us a frame of level 1 is on the link, then none of level 0 fits until 15 us. So
+        // it has 14 us of credit, 700 bits, and behind 60 us the second frame has to wait for none.
         let windows = vec![window(15, 3), window(45, 4), window(40, 1)];
         let found = begins(selection(vec![shaper(0, 50)], windows), &[(1, 0), (0, 1), (0, 1), (0, 1)]);
         assert_eq!(found, [(0, 1), (60, 0), (70, 0), (86, 0)]);

@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
+use laxity_model::switch::preemption::LONGEST_WAIT;
 use laxity_qos::channel::Order;
-use laxity_qos::discipline::{CyclicClass, GateList, LEVELS, Selection, Shaper, Window};
+use laxity_qos::discipline::{CyclicClass, GateList, Hold, LEVELS, Selection, Shaper, Window};
 use laxity_world::experiment::Forwarding;
 use serde::de::DeserializeOwned;
 
@@ -32,7 +33,7 @@ pub(super) struct Classes {
 }
 
 /// The pairs of keys that a switch can have.
-const TOGETHER: [(&str, &str); 1] = [("shapers", "gates")];
+const TOGETHER: [(&str, &str); 2] = [("shapers", "gates"), ("gates", "preemptable_from")];
 
 /// The classes of ports in `order`, of a switch with that `forwarding`.
 pub(super) fn classes(
@@ -68,7 +69,9 @@ pub(super) fn classes(
         let reason = "a frame that is interrupted cannot leave before it has arrived";
         return Err(cx.fault(&from.span(), reason, "say `forwarding = \"store_and_forward\"`"));
     }
-    let (shapers, gates, cyclic) = (self::shapers(cx, shapers), windows(cx, gates), self::cyclic(cx, cyclic));
+    let from = from.map(|from| from.get_ref().small() as u8);
+    let (shapers, gates) = (self::shapers(cx, shapers), windows(cx, gates, from));
+    let cyclic = self::cyclic(cx, cyclic);
     let ats = self::ats(cx, ats);
     let (shapers, windows, cyclic, ats) = (shapers?, gates?, cyclic?, ats?);
     let gates = match (offset?, windows.is_empty()) {
@@ -77,12 +80,16 @@ pub(super) fn classes(
         }
         (_, true) => None,
         (offset, false) => {
-            Some(GateList::new(offset.map_or(Span::ZERO, |offset| offset.into_inner().get()), windows))
+            let gates = GateList::new(offset.map_or(Span::ZERO, |offset| offset.into_inner().get()), windows);
+            Some(match from {
+                Some(from) => gates.holding(Hold { from, least: LONGEST_WAIT }),
+                None => gates,
+            })
         }
     };
     let selection = Selection { shapers, gates, cyclic, ats };
     let selection = (selection != Selection::default()).then(|| Arc::new(selection));
-    Ok(Classes { selection, preemptable_from: from.map(|from| from.get_ref().small() as u8) })
+    Ok(Classes { selection, preemptable_from: from })
 }
 
 /// The shapers of a list, each of a level of its own.
@@ -141,16 +148,30 @@ fn by_level<R: DeserializeOwned, T>(
     Ok(found)
 }
 
-fn windows(cx: &mut Context<'_>, list: Option<List<Part<RawWindow>>>) -> Result<Vec<Window>, Reported> {
+/// The windows of a port with frames of levels from `preemptable` on that can be preempted. These have
+/// the gate of best effort.
+fn windows(
+    cx: &mut Context<'_>,
+    list: Option<List<Part<RawWindow>>>,
+    preemptable: Option<u8>,
+) -> Result<Vec<Window>, Reported> {
+    let from = preemptable.unwrap_or(LEVELS as u8 - 1);
     let window = |cx: &mut Context<'_>, part| {
         let part = cx.part(part)?;
         let (owner, RawWindow { length, levels, best_effort }) = (part.span(), part.into_inner());
         let length = cx.required(length, "for", &owner, "this window");
         let levels = cx.items(levels);
         let best_effort = cx.or(best_effort, false);
-        let mut open = if best_effort? { 1 << (LEVELS - 1) } else { 0 };
+        let mut open = if best_effort? { u32::MAX << from } else { 0 };
         for level in levels? {
-            open |= 1_u32 << cx.value(level)?.get_ref().small();
+            let level = cx.value(level)?;
+            let small = level.get_ref().small() as u8;
+            if preemptable.is_some_and(|from| small >= from) {
+                let reason =
+                    format!("frames of level {small} can be preempted, so the gate of best effort is theirs");
+                return Err(cx.fault(&level.span(), reason, "say `best_effort = true`, or remove the level"));
+            }
+            open |= 1_u32 << small;
         }
         Ok(Window { length: length?.into_inner().get(), open })
     };

@@ -4,7 +4,7 @@
 use laxity_units::{Rate, Span};
 
 use super::dice::Dice;
-use super::sketch::{Drafted, Drawn, boolean, items, parts, quantity, table, unsaid, whole};
+use super::sketch::{Drafted, Drawn, SketchNode, boolean, items, parts, quantity, table, unsaid, whole};
 use super::theme::Theme;
 use crate::leaf::{Bounded, Delay, Whole};
 use crate::raw::{RawAts, RawCyclic, RawShaper, RawWindow};
@@ -41,9 +41,15 @@ impl Said {
     pub(super) fn drawn(dice: &mut Dice, theme: &Theme) -> Self {
         let said = Self::of_one_kind(dice.queues(), theme);
         let dice = dice.pairs();
-        match said.gates.node.is_some() && dice.chance(0.5) {
-            true => Self { shapers: shapers(dice, theme, 60), ..said },
-            false => said,
+        if said.gates.node.is_some() && dice.chance(0.5) {
+            return Self { shapers: shapers(dice, theme, 60), ..said };
+        }
+        match said.preemptable_from.node {
+            // The gate of the other levels is that of best effort.
+            Some(SketchNode::Whole(from)) if dice.chance(0.5) => {
+                Self { gates: gates(dice, theme, from), ..said }
+            }
+            _ => said,
         }
     }
 
@@ -59,7 +65,7 @@ impl Said {
             0 => Self { shapers: shapers(dice, theme, 40), ..Self::none() },
             1 => {
                 let offset = dice.maybe(0.5, |dice| quantity(dice.span(Span::from_us(1), Span::from_ms(20))));
-                Self { gates: gates(dice, theme), gate_offset: offset, ..Self::none() }
+                Self { gates: gates(dice, theme, 32), gate_offset: offset, ..Self::none() }
             }
             2 => Self { cyclic: cyclic(dice, theme), ..Self::none() },
             _ => Self::none(),
@@ -98,13 +104,15 @@ pub(super) fn shapers(dice: &mut Dice, theme: &Theme, most: u64) -> Parts<RawSha
     parts(levels.into_iter().map(shaper).collect())
 }
 
-fn gates(dice: &mut Dice, theme: &Theme) -> Parts<RawWindow> {
+/// Windows with levels above `below`.
+fn gates(dice: &mut Dice, theme: &Theme, below: u64) -> Parts<RawWindow> {
     let longest = theme.link.transmit(theme.packet).max(Span::from_us(1));
     let number = dice.between(2, 5);
     let window = |n| -> Drafted<RawWindow> {
         // A gate that never opens leaves its class without a bound.
         let open = if n == 0 && dice.chance(0.7) { 1.0 } else { 0.4 };
-        let levels: Vec<u64> = LEVELS.into_iter().filter(|_| dice.chance(open)).collect();
+        let levels: Vec<u64> =
+            LEVELS.into_iter().filter(|_| dice.chance(open)).filter(|level| *level < below).collect();
         let length = longest.saturating_mul(dice.between(2, 16)) / 2;
         table!(RawWindow {
             length as "for": quantity(length),

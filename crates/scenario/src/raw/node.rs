@@ -53,7 +53,9 @@ pub(crate) struct RawNode {
     pub(crate) ats: Option<List<Part<RawAts>>>,
     /// Switch: the most urgent level with frames that can be preempted (IEEE 802.1Qbu): frames of more
     /// urgent levels interrupt those of this one and of all below. Best effort has level 31. For
-    /// `strict_priority` at links of Ethernet only. Default: no frame is interrupted.
+    /// `strict_priority` at links of Ethernet only, alone or with `gates`. All levels from this one on
+    /// then have the gate of best effort, and their frames are interrupted when it closes (hold), so
+    /// that none is on the link when the next window begins. Default: no frame is interrupted.
     pub(crate) preemptable_from: Option<Written<Whole<1, 31>>>,
     /// Switch: how long before its logical arrival time a frame may leave if no on-time frame
     /// waits. Default `0 us`.

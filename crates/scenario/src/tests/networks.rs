@@ -225,8 +225,8 @@ time = "1 s"
     assert_eq!(experiment.networks[0].members, [2, 0, 1], "in the order of what it joins");
 }
 
-/// Ports of a switch have the shapers, gates, cyclic or regulated classes of its table, and shapers and gates
-/// together.
+/// Ports of a switch have the shapers, gates, cyclic or regulated classes of its table, and shapers and
+/// gates together.
 #[test]
 fn a_switch_has_the_classes_of_its_table() {
     let text = |order: &str, keys: &str| {
@@ -280,7 +280,19 @@ fn a_switch_interrupts_frames_of_ethernet() {
     let experiment = right(&text(preempting)).first();
     let ports: Vec<_> = experiment.outlets.iter().flat_map(|outlet| outlet.config.preemptable_from).collect();
     assert_eq!(ports, [3; 3], "of one of two switches");
+    let windows = "gates = [{ for = \"90 us\", levels = [0, 2] }, { for = \"10 us\", best_effort = true }]";
+    let held = right(&text(&format!("{preempting}\n{windows}"))).first();
+    let gates = held.outlets.iter().filter_map(|outlet| outlet.config.selection.as_ref()?.gates.clone());
+    let gates: Vec<_> = gates.collect();
+    assert_eq!(gates.len(), 3);
+    let length = |level| gates[0].of(level).unwrap()[0].1;
+    assert_eq!([2, 3, 30, 31].map(length), [90, 10, 10, 10].map(Span::from_us));
+    assert_eq!([2, 3].map(|level| gates[0].least(level).map(|least| least.get())), [None, Some(143)]);
+    let foreign = windows.replace("[0, 2]", "[0, 3]");
+    let shapers = "shapers = [{ level = 0, idle_slope = \"1 Mbit/s\" }]";
     for (text, reason) in [
+        (text(&format!("{preempting}\n{foreign}")), "the gate of best effort is theirs"),
+        (text(&format!("{preempting}\n{windows}\n{shapers}")), "no `preemptable_from` beside `shapers`"),
         (
             text(&format!("{preempting}\ncyclic = [{{ level = 0, cycle = \"1 ms\" }}]")),
             "no `preemptable_from` beside `cyclic`",

@@ -1,15 +1,23 @@
 //! Frames that are interrupted, by hand and over random arrivals. A byte takes a microsecond.
 
+use laxity_qos::discipline::{GateList, Hold, Window};
+
 use super::*;
 use crate::switch::preemption::LONGEST_WAIT;
 
 /// The parts of frames on the link in microseconds, `true` for the last part of one.
 type Parts = Vec<(u64, u64, u64, bool)>;
 
-fn preempting(from: u8) -> Bench {
+fn preempting(from: u8, windows: &[(u64, u32)]) -> Bench {
     let port = port(Order::StrictPriority, 1 << 30);
     let link = LinkCosts { around: Bytes::new(38), shortest: Bytes::new(46), ..port.link };
-    let mut switch = Bench::new([PortConfig { link, preemptable_from: Some(from), ..port }], Bytes::ZERO);
+    let windows: Vec<Window> =
+        windows.iter().map(|(us, open)| Window { length: Span::from_us(*us), open: *open }).collect();
+    let gates = (!windows.is_empty())
+        .then(|| GateList::new(Span::ZERO, windows).holding(Hold { from, least: LONGEST_WAIT }));
+    let selection = gates.map(|gates| Arc::new(Selection { gates: Some(gates), ..Selection::NONE }));
+    let config = PortConfig { link, preemptable_from: Some(from), selection, ..port };
+    let mut switch = Bench::new([config], Bytes::ZERO);
     for level in 0..4 {
         switch.open(0, ChannelId(level), PortFlow { level: level as u8, ..flow(RealTime, 10, 1000) });
     }
@@ -18,7 +26,10 @@ fn preempting(from: u8) -> Bench {
 
 /// The parts of the frames `(at, level, size)`, which are numbered in their order.
 fn parts(from: u8, frames: &[(u64, u32, u64)]) -> Parts {
-    let mut switch = preempting(from);
+    parts_of(preempting(from, &[]), frames)
+}
+
+fn parts_of(mut switch: Bench, frames: &[(u64, u32, u64)]) -> Parts {
     let mut parts = Parts::new();
     let us = |time: Time| time.since(at(0)).as_ps() / 1_000_000;
     let mut begun = 0;
@@ -98,8 +109,98 @@ fn only_express_frames_interrupt_and_only_others() {
     assert_eq!(parts(2, &[(0, 1, 1000), (100, 0, 100)]), [(0, 0, 1038, true), (1, 1038, 1176, true)]);
 }
 
+/// Level 0 is open from 0 to 200 us of each 1000 us, and all others for the rest.
+const HELD: [(u64, u32); 2] = [(200, 1), (800, u32::MAX << 1)];
+
+/// A frame of 1500 B would take 1538. At 300 us 700 are left, so it is cut behind 676 bytes: with 24 of
+/// preamble, check sequence and gap it ends when its gate closes. The express frame has its window to
+/// itself. The rest, 842 bytes, goes on at 1200 us with a preamble and a gap, until 1200 + 862,
+/// before a frame of a more urgent level, which would not fit until 2000 and is cut as well.
+#[test]
+fn a_closing_gate_cuts_a_frame() {
+    let found = parts_of(preempting(1, &HELD), &[(300, 2, 1500), (999, 0, 100), (1100, 1, 100)]);
+    assert_eq!(
+        found,
+        [
+            (0, 300, 1000, false),
+            (1, 1000, 1138, true),
+            (0, 1200, 2000, false),
+            (0, 2200, 2286, true),
+            (2, 2286, 2424, true)
+        ]
+    );
+}
+
+/// With 143 bytes left a frame begins and is cut behind 119 bytes. With 142 it waits, and one that fits
+/// does not.
+#[test]
+fn a_part_has_to_fit_before_the_gate_closes() {
+    let first = |at, size| parts_of(preempting(1, &HELD), &[(at, 1, size)])[0];
+    assert_eq!((first(857, 1500), first(858, 1500)), ((0, 857, 1000, false), (0, 1200, 2000, false)));
+    assert_eq!((first(862, 100), first(863, 100)), ((0, 862, 1000, true), (0, 1200, 1338, true)));
+    // Of a frame of 124 bytes with header and check sequence 64 have to remain, so 60 are sent.
+    assert_eq!(first(857, 106), (0, 857, 857 + 84, false));
+}
+
+/// Level 0 is open from 500 us on, and interrupts what is on the link then. With 99 bytes left of the
+/// window an interrupted frame waits for the next one, and a frame of 84 that would fit waits behind
+/// it.
+#[test]
+fn a_gate_that_opens_interrupts_a_frame() {
+    let windows = [(200, 0), (300, u32::MAX << 1), (500, u32::MAX)];
+    let found = parts_of(preempting(1, &windows), &[(300, 2, 1500), (400, 0, 100)]);
+    // At 500 us 192 bytes have left. The rest, 1326 bytes, is cut behind 322 bytes, 654 + 346.
+    let rest = (0, 1200, 2000, false);
+    assert_eq!(found[..4], [(0, 300, 516, false), (1, 516, 654, true), (0, 654, 1000, false), rest]);
+    let found = parts_of(preempting(1, &windows), &[(700, 2, 1500), (801, 0, 46), (802, 1, 46)]);
+    assert_eq!(found[..3], [(0, 700, 817, false), (1, 817, 901, true), (0, 1200, 2000, false)]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
+
+    /// For any arrivals and windows: no part of a preemptable frame is on the link while its gate is
+    /// closed, each frame takes its time and 24 bytes for each interruption, and frames of a level
+    /// leave in order.
+    #[test]
+    fn no_part_is_on_the_link_while_its_gate_is_closed(
+        windows in prop::collection::vec((1u64..800, any::<bool>(), 0u32..4), 0..4),
+        frames in prop::collection::vec((0u64..3000, 0u32..4, 1u64..1500), 1..40),
+    ) {
+        let mut frames = frames;
+        frames.sort();
+        // One long window for all, so that each frame leaves.
+        let windows: Vec<(u64, u32)> = windows
+            .into_iter()
+            .map(|(us, lower, express)| (us, express | if lower { u32::MAX << 2 } else { 0 }))
+            .chain([(1700, u32::MAX)])
+            .collect();
+        let parts = parts_of(preempting(2, &windows), &frames);
+        prop_assert!(parts.windows(2).all(|pair| pair[0].2 <= pair[1].1));
+        let cycle: u64 = windows.iter().map(|window| window.0).sum();
+        let open = |level: u32, us: u64| {
+            let mut left = us % cycle;
+            let window = windows.iter().find(|(length, _)| match left.checked_sub(*length) {
+                Some(after) => {
+                    left = after;
+                    false
+                }
+                None => true,
+            });
+            window.expect("a window").1 >> level & 1 == 1
+        };
+        let mut left = [0u64; 4];
+        for (message, (came, level, size)) in (0..).zip(&frames) {
+            let own: Vec<_> = parts.iter().filter(|part| part.0 == message).collect();
+            let took: u64 = own.iter().map(|(_, begun, ended, _)| ended - begun).sum();
+            prop_assert_eq!(took, (*size).max(46) + 38 + 24 * (own.len() as u64 - 1));
+            prop_assert!(own.iter().all(|(_, begun, ended, _)| (*begun..*ended).all(|us| open(*level, us))));
+            let ended = own[own.len() - 1].2;
+            prop_assert!(ended > left[*level as usize] && own[0].1 >= *came);
+            left[*level as usize] = ended;
+        }
+    }
+
 
     /// For any arrivals: parts do not overlap, each frame takes its time and 24 bytes for each
     /// interruption, the frames of a level leave in order, and no express frame waits for those below

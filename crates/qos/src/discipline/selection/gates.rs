@@ -1,6 +1,6 @@
 //! Gates of classes that open and close by a list.
 
-use laxity_units::{Span, Time};
+use laxity_units::{Bytes, Span, Time};
 
 /// A list of windows, repeated for ever.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,6 +9,16 @@ pub struct GateList {
     offset: Span,
     windows: Vec<Window>,
     cycle: Span,
+    hold: Option<Hold>,
+}
+
+/// Frames that are cut when their gate closes, by preemption with hold and release (IEEE 802.1Qbu).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hold {
+    /// The most urgent level with frames that are cut. The gates of all levels from it on are alike.
+    pub from: u8,
+    /// Bytes on the link that have to fit before the gate closes, if the frame has more.
+    pub least: Bytes,
 }
 
 /// A part of the cycle.
@@ -27,7 +37,28 @@ impl GateList {
     pub fn new(offset: Span, windows: Vec<Window>) -> Self {
         assert!(!windows.is_empty() && windows.iter().all(|window| !window.length.is_zero()), "windows");
         let cycle = windows.iter().fold(Span::ZERO, |sum, window| sum.saturating_add(window.length));
-        Self { offset: Span::from_ps(offset.as_ps() % cycle.as_ps()), windows, cycle }
+        Self { offset: Span::from_ps(offset.as_ps() % cycle.as_ps()), windows, cycle, hold: None }
+    }
+
+    /// The same with frames that are cut when their gate closes.
+    pub fn holding(self, hold: Hold) -> Self {
+        Self { hold: Some(hold), ..self }
+    }
+
+    /// Bytes on the link that have to fit before the gate of `level` closes; `None` if all of a frame
+    /// has to.
+    pub fn least(&self, level: u8) -> Option<Bytes> {
+        self.hold.filter(|hold| level >= hold.from).map(|hold| hold.least)
+    }
+
+    /// When the gate of `level`, which is open at `at`, closes; `None` if it never does.
+    pub fn closes(&self, level: u8, at: Time) -> Option<Time> {
+        let cycle = u128::from(self.cycle.as_ps());
+        let left = self.of(level)?.into_iter().find_map(|(begin, length)| {
+            let since = (self.counted(at) + cycle - u128::from(begin.as_ps())) % cycle;
+            length.as_ps().checked_sub(since as u64).filter(|left| *left > 0)
+        });
+        Some(at.saturating_add(Span::from_ps(left.unwrap_or(0))))
     }
 
     /// Begin of the first window, counted from time zero.
@@ -172,6 +203,18 @@ mod tests {
         let late = gates(30);
         assert_eq!(late.open_for(0, at(0), at(50)), US(10));
         assert_eq!(late.opened_for(0, at(0), US(31)), Some(at(141)));
+    }
+
+    #[test]
+    fn a_gate_closes_at_the_end_of_its_windows() {
+        let closes = |level, us| gates(0).closes(level, at(us)).map(|at| at.as_ps() / 1_000_000);
+        assert_eq!(
+            [closes(0, 10), closes(0, 139), closes(1, 95), closes(1, 105)],
+            [40, 140, 110, 110].map(Some)
+        );
+        let always = GateList::new(US(0), vec![Window { length: US(5), open: 1 }]);
+        assert_eq!(always.closes(0, at(3)), None);
+        assert_eq!(gates(30).closes(0, at(1069)), Some(at(1070)));
     }
 
     #[test]
