@@ -64,7 +64,7 @@ pub(super) fn anomaly(before: &Experiment, after: &Experiment, change: &FileChan
             "an adapter polices by bursts: a shorter one, or a longer deadline, may be more than it tolerates",
         ),
         Law::Deadline if has_stages(before) => Some(
-            "a message with a longer deadline waits longer at its core, and meets others at the link later",
+            "a message with a longer deadline waits longer at its CPU, and meets others at the link later",
         ),
         Law::Deadline if slots(after) > slots(before) => {
             Some("a longer deadline has more buffers, and more of its packets may be with the adapter")
@@ -90,11 +90,12 @@ fn under_way(channel: &ChannelSpec) -> u64 {
     channel.deadline.map_or(1, |deadline| deadline.div_ceil(channel.spec.min_interval))
 }
 
-/// Whether a channel crosses two resources at a host that are analysed one by one: a core, and then
-/// a link.
+/// Whether a channel crosses two resources at a host that are analysed one by one: one of several cores,
+/// or the CPU before shapers, and then a link.
 fn has_stages(experiment: &Experiment) -> bool {
-    let mut stations = experiment.channels.iter().flat_map(|channel| &channel.route);
-    stations.any(|station| *station < experiment.nodes.len() && experiment.cores(*station) > 1)
+    let stations = experiment.channels.iter().flat_map(|channel| channel.route.iter().copied());
+    let mut hosts = stations.filter(|station| *station < experiment.nodes.len());
+    hosts.any(|host| experiment.cores(host) > 1 || !experiment.shapers(host).is_empty())
 }
 
 /// Whether a station gives its channels turns by their rates.

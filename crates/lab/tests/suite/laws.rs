@@ -60,8 +60,8 @@
 //!   are filled less, and a window of that depth is analysed.
 //! * *Policing by bursts.* A shorter burst or a longer deadline may be more than an adapter's
 //!   policing tolerates, and no channel of its host then has a bound.
-//! * *A core before a link.* A message with a longer deadline waits longer at its core, and meets
-//!   the messages of other cores at the link later, more of them at a time.
+//! * *A CPU before a link.* A message with a longer deadline waits longer at its core, or at the CPU before
+//!   the shapers of an adapter. It meets other messages at the link later, more of them at a time.
 //! * *Turns in proportion to rates.* The channel with the lowest rate has a packet in each round of
 //!   deficit round robin. With a lower rate the rounds, and all quanta, are longer.
 //! * *A lower rate is a lower share.* Where links are scheduled by rates, a channel is served by
