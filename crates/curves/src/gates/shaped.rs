@@ -228,6 +228,17 @@ mod tests {
         );
     }
 
+    /// Windows of 100 us from 0 and of 200 us from 700 us on. A lower frame of 120 us can begin with
+    /// the second, while the credit is just negative: 600 us behind the first it blocks for 120 us
+    /// more. In a guard band a wait begins that is shorter: 40 us and 600 us. The credit earns 50 · 40
+    /// / 640 Mbit/s until 160 us before the end of the second window.
+    #[test]
+    fn a_lower_frame_begins_with_a_window_while_the_credit_is_negative() {
+        let windows: [(u8, &[(u64, u64)]); 2] = [(0, &[(0, 100), (700, 200)]), (Gates::BELOW, &[(700, 200)])];
+        let found = shaped(&windows, 50, 1500, &Arrival::none()).expect("a service");
+        assert_eq!(pieces(&found), [(3, 720), (15, 1066)]);
+    }
+
     /// An open gate: the service is that of the shaper alone. Traffic above of 20 Mbit/s and 1000 bits
     /// leaves 80, and the frame below and the 1000 bits take 13 000 / 80 us.
     #[test]
