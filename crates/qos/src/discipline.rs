@@ -58,7 +58,7 @@ mod virtual_time;
 mod weighted_fair;
 mod worst_case_fair;
 
-pub use crate::tag::{Class, LEVELS, Tag};
+pub use crate::tag::{Class, LEVELS, LOWEST, Tag};
 pub use deficit_round_robin::DeficitRoundRobin;
 pub use early::EarlyPolicy;
 pub use edf::Edf;

@@ -7,6 +7,9 @@ use crate::virtual_clock::Vtick;
 /// Number of priority levels.
 pub const LEVELS: usize = 32;
 
+/// The least urgent level, that of best effort.
+pub const LOWEST: u8 = LEVELS as u8 - 1;
+
 /// Whether an item has a guarantee.
 // Two bytes and not one. A queue marks "no item" by a value that this never has, and fields around
 // a single byte are moved in overlapping pieces, each of which waits for the one before.

@@ -4,13 +4,11 @@
 use std::collections::BTreeSet;
 
 use laxity_qos::channel::Order;
-use laxity_qos::discipline::{Class, LEVELS};
+use laxity_qos::discipline::{Class, LOWEST};
 use laxity_world::experiment::{ChannelSpec, Experiment};
 
 /// Priorities above that of best effort.
 const ABOVE: usize = 7;
-/// The level of best effort.
-pub(super) const LAST_LEVEL: u8 = LEVELS as u8 - 1;
 
 /// The priority of each channel.
 #[derive(Debug)]
@@ -33,7 +31,7 @@ impl Classes {
         let by_level = strict || channels.iter().any(|channel| channel.level.is_some());
         let key = |channel: &ChannelSpec| match (channel.level, channel.class) {
             (_, Class::BestEffort) => None,
-            (Some(level), _) if by_level => Some(level).filter(|level| *level < LAST_LEVEL).map(u64::from),
+            (Some(level), _) if by_level => Some(level).filter(|level| *level < LOWEST).map(u64::from),
             (_, Class::RealTime) if by_level => Some(0),
             (_, Class::RealTime) => Some(channel.deadline.map_or(u64::MAX, |deadline| deadline.as_ps())),
         };

@@ -1,9 +1,9 @@
 //! Queues of a port by class with shapers, gates, cycles or preemption; and packets with a launch time.
 
-use laxity_qos::discipline::{GateList, Selection};
+use laxity_qos::discipline::{GateList, LOWEST, Selection};
 use laxity_units::Span;
 
-use super::classes::{LAST_LEVEL, map};
+use super::classes::map;
 use super::missing::Missing;
 use super::port::Port;
 use super::section::{Section, nanoseconds};
@@ -40,7 +40,7 @@ pub(super) fn write(port: &Port<'_>, selection: &Selection, section: &mut Sectio
 /// The level of a class, as its channels have it; best effort has the last.
 fn level(port: &Port<'_>, priority: u8) -> u8 {
     let levels = port.members(priority).into_iter().map(|i| port.channel(i).level.unwrap_or(0));
-    if priority == 0 { LAST_LEVEL } else { levels.min().unwrap_or(LAST_LEVEL) }
+    if priority == 0 { LOWEST } else { levels.min().unwrap_or(LOWEST) }
 }
 
 /// `queues 1@0 1@1 …`: a transmit queue for each class.
@@ -155,7 +155,7 @@ fn by_gates(port: &Port<'_>, gates: &GateList, section: &mut Section, missing: &
             let mut levels = port.members(priority).into_iter().map(|i| port.channel(i).level.unwrap_or(0));
             match priority {
                 // Best effort has its own gate.
-                0 => is_open(window.open, LAST_LEVEL),
+                0 => is_open(window.open, LOWEST),
                 _ => levels.any(|level| is_open(window.open, level)),
             }
         };

@@ -41,7 +41,7 @@
 use std::sync::Arc;
 
 use laxity_qos::costs::LinkCosts;
-use laxity_qos::discipline::{LEVELS, Selection};
+use laxity_qos::discipline::{GateList, LOWEST, Selection};
 use laxity_units::{Bytes, Time};
 
 use super::Frame;
@@ -51,8 +51,6 @@ const CHECK: u64 = 4;
 const GAP: u64 = 12;
 /// The shortest fragment, its check sequence included.
 const SHORTEST: u64 = 64;
-/// The level of best effort. All preemptable frames have its gate.
-const LOWEST: u8 = LEVELS as u8 - 1;
 
 /// Bytes on the link for which a preemptable frame keeps an express frame waiting at most.
 pub const LONGEST_WAIT: Bytes = Bytes::new(PREAMBLE + 2 * SHORTEST - 1 - CHECK + GAP);
@@ -106,10 +104,14 @@ impl Preemption {
         }
     }
 
+    /// The gates of the port. All preemptable frames have that of best effort.
+    fn gates(&self) -> Option<&GateList> {
+        self.selection.as_ref()?.gates.as_ref()
+    }
+
     /// A fragment begins. It is cut when the gate closes, if that is before its end.
     fn send(&mut self, mut fragment: Fragment, link: &LinkCosts) -> Time {
-        let gates = self.selection.as_ref().and_then(|selection| selection.gates.as_ref());
-        let closes = gates.and_then(|gates| gates.closes(LOWEST, fragment.begun));
+        let closes = self.gates().and_then(|gates| gates.closes(LOWEST, fragment.begun));
         fragment.cut =
             closes.filter(|closes| fragment.end(link) > *closes).map(|closes| fragment.fits(closes, link));
         self.sending = Some(fragment);
@@ -138,8 +140,7 @@ impl Preemption {
     /// When the interrupted frame can go on from `now` on, if there is one.
     pub(super) fn resumes(&self, now: Time, link: &LinkCosts) -> Option<Time> {
         let (_, left) = self.interrupted?;
-        let gates = self.selection.as_ref().and_then(|selection| selection.gates.as_ref());
-        let Some(gates) = gates else { return Some(now) };
+        let Some(gates) = self.gates() else { return Some(now) };
         let rest = Bytes::new(PREAMBLE + left + GAP).min(gates.least(LOWEST).unwrap_or(Bytes::new(u64::MAX)));
         Some(gates.open(now, LOWEST, link.per_byte.time(rest)).unwrap_or(Time::MAX))
     }

@@ -2,7 +2,7 @@
 
 use laxity_engine::Seed;
 use laxity_qos::channel::{Carried, Slots};
-use laxity_qos::discipline::LEVELS;
+use laxity_qos::discipline::LOWEST;
 use proptest::prelude::*;
 
 use laxity_units::ByteTime;
@@ -84,7 +84,7 @@ fn port(order: Order, memory: u64) -> PortConfig {
 }
 
 fn flow(class: Class, deadline: u64, reserved: u64) -> PortFlow {
-    let level = if class == Class::RealTime { 0 } else { LEVELS as u8 - 1 };
+    let level = if class == Class::RealTime { 0 } else { LOWEST };
     PortFlow {
         class,
         deadline: Span::from_us(deadline),

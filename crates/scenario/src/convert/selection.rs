@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use laxity_model::switch::preemption::LONGEST_WAIT;
 use laxity_qos::channel::Order;
-use laxity_qos::discipline::{CyclicClass, GateList, Hold, LEVELS, Selection, Shaper, Window};
+use laxity_qos::discipline::{CyclicClass, GateList, Hold, LOWEST, Selection, Shaper, Window};
 use laxity_world::experiment::Forwarding;
 use serde::de::DeserializeOwned;
 
@@ -53,9 +53,9 @@ pub(super) fn classes(
     ];
     let said: Vec<(&str, Range<usize>)> =
         spans.into_iter().filter_map(|(key, span)| Some((key, span?))).collect();
-    let pairs =
+    let mut pairs =
         said.iter().enumerate().flat_map(|(place, one)| said[..place].iter().map(move |other| (other, one)));
-    if let Some((other, one)) = pairs.into_iter().find(|(other, one)| !TOGETHER.contains(&(other.0, one.0))) {
+    if let Some((other, one)) = pairs.find(|(other, one)| !TOGETHER.contains(&(other.0, one.0))) {
         let reason = format!("a switch has no `{}` beside `{}`", one.0, other.0);
         return Err(cx.fault(&one.1, reason, "remove one of them"));
     }
@@ -155,7 +155,7 @@ fn windows(
     list: Option<List<Part<RawWindow>>>,
     preemptable: Option<u8>,
 ) -> Result<Vec<Window>, Reported> {
-    let from = preemptable.unwrap_or(LEVELS as u8 - 1);
+    let from = preemptable.unwrap_or(LOWEST);
     let window = |cx: &mut Context<'_>, part| {
         let part = cx.part(part)?;
         let (owner, RawWindow { length, levels, best_effort }) = (part.span(), part.into_inner());

@@ -6,7 +6,7 @@ use laxity_model::network::{Csma, Impairments, Medium, PointToPoint, TokenRing};
 use laxity_model::node::HostNode;
 use laxity_model::switch::{PortFlow, Switch};
 use laxity_qos::channel::{ChannelConfig, ChannelId, CoreId, Reader, Role, Way};
-use laxity_qos::discipline::{Class, Group, Groups, LEVELS};
+use laxity_qos::discipline::{Class, Group, Groups, LOWEST};
 use laxity_units::{Span, Time};
 
 use super::alike::Templates;
@@ -150,7 +150,7 @@ fn config_at(experiment: &Experiment, i: usize, promise: &Promise, hop: usize) -
     let promised = promise.at(hop);
     let level = match promised.and_then(|hop| hop.bound.level) {
         Some(level) => level as u8,
-        None if spec.class == Class::BestEffort => LEVELS as u8 - 1,
+        None if spec.class == Class::BestEffort => LOWEST,
         None => 0,
     };
     ChannelConfig {

@@ -4,10 +4,9 @@
 //! (`laxity_admission`, `table/by_hand.rs`). Real time on the level of best effort would wait for any
 //! amount of it.
 
-use laxity_qos::discipline::Class;
+use laxity_qos::discipline::{Class, LOWEST};
 
 use super::covered::Covered;
-use super::fifo::LOWEST;
 use super::reason::Uncovered;
 use crate::experiment::{ChannelSpec, Experiment};
 

@@ -16,7 +16,7 @@ use laxity_model::network::{ImpairmentParameters, Probability};
 use laxity_model::switch::PortConfig;
 use laxity_qos::channel::{Config, LinkConfig, LinkParadigm, Order};
 use laxity_qos::costs::{HostCosts, LinkCosts};
-use laxity_qos::discipline::{Class, CyclicClass, LEVELS, Selection};
+use laxity_qos::discipline::{Class, CyclicClass, LOWEST, Selection};
 use laxity_units::Span;
 
 use super::faults::faults_at;
@@ -25,9 +25,6 @@ use super::reason::Uncovered;
 use crate::experiment::{
     AdapterSpec, ChannelSpec, Experiment, Forwarding, HostPlace, HostSpec, MediumSpec, Network, SwitchSpec,
 };
-
-/// The level of best effort.
-pub(super) const LOWEST: u8 = LEVELS as u8 - 1;
 
 /// Whether `station` is a link behind a FIFO queue that network calculus can bound, or why not;
 /// `None` if it is another station.

@@ -41,7 +41,7 @@ use laxity_model::adapter::{
     CommandQueue, Description, Overload, Phase, Queue, QueueSelection, Stage, Takes, Tells,
 };
 use laxity_qos::channel::{MessageOverflow, Order};
-use laxity_qos::discipline::{Class, LEVELS, Tag};
+use laxity_qos::discipline::{Class, LOWEST, Tag};
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::Time;
 
@@ -126,18 +126,17 @@ struct Line {
 
 /// The kinds of packets that `node` sends; `by_level` says whether its host goes by levels.
 pub(super) fn kinds(experiment: &Experiment, node: usize, by_level: bool) -> Vec<Kind> {
-    let lowest = LEVELS as u8 - 1;
     let mut kinds = Vec::new();
     for channel in experiment.channels.iter().filter(|channel| channel.senders().contains(&node)) {
         let kind = |class, from, to| Kind { class, from, to, rated: !channel.share.is_none() };
         kinds.push(match (channel.class, channel.level) {
-            (Class::BestEffort, _) => kind(Class::BestEffort, lowest, lowest),
+            (Class::BestEffort, _) => kind(Class::BestEffort, LOWEST, LOWEST),
             (Class::RealTime, Some(level)) => kind(Class::RealTime, level, level),
-            (Class::RealTime, None) if by_level => kind(Class::RealTime, 0, lowest - 1),
+            (Class::RealTime, None) if by_level => kind(Class::RealTime, 0, LOWEST - 1),
             (Class::RealTime, None) => kind(Class::RealTime, 0, 0),
         });
         if channel.message_overflow == MessageOverflow::BestEffort {
-            kinds.push(Kind { rated: false, ..kind(Class::BestEffort, lowest, lowest) });
+            kinds.push(Kind { rated: false, ..kind(Class::BestEffort, LOWEST, LOWEST) });
         }
     }
     kinds.sort_unstable_by_key(|kind| (kind.class == Class::BestEffort, kind.from, kind.to, kind.rated));

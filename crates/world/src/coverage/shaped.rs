@@ -6,10 +6,9 @@
 
 use laxity_admission::ResourceModel;
 use laxity_qos::costs::LinkCosts;
-use laxity_qos::discipline::Class;
+use laxity_qos::discipline::{Class, LOWEST};
 
 use super::covered::Covered;
-use super::fifo::LOWEST;
 use super::reason::Uncovered;
 use super::station::before_holding;
 use crate::experiment::{ChannelSpec, Experiment};

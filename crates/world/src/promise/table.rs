@@ -12,7 +12,7 @@ use laxity_admission::{
 };
 use laxity_qos::channel::{LinkId, Role};
 use laxity_qos::costs::LinkCosts;
-use laxity_qos::discipline::{Class, Group, LEVELS, Share, Sharing};
+use laxity_qos::discipline::{Class, Group, LOWEST, Share, Sharing};
 use laxity_units::{Bytes, Span};
 
 use super::analyses::{Analyses, Reading, readings};
@@ -376,7 +376,7 @@ fn sharing(
                 largest: if kept { largest } else { packet },
                 smallest: if kept { channel.spec.smallest_packet(packet) } else { Bytes::new(1) },
                 messages: None,
-                level: LEVELS as u8 - 1,
+                level: LOWEST,
                 group: channel.group,
             });
         } else if best_effort(experiment, channel, (station, LinkId::FIRST)).next().is_some() {

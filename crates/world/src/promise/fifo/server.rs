@@ -5,7 +5,7 @@ use laxity_model::switch::PortConfig;
 use laxity_model::switch::preemption::{LONGEST_WAIT, OVERHEAD};
 use laxity_qos::channel::Order;
 use laxity_qos::costs::LinkCosts;
-use laxity_qos::discipline::{Class, LEVELS, Shaper};
+use laxity_qos::discipline::{Class, LOWEST, Shaper};
 use laxity_units::{Bytes, Rate, Span};
 
 use crate::experiment::{ChannelSpec, Experiment};
@@ -90,12 +90,11 @@ fn shapers(shapers: &[Shaper], link: Rate) -> Vec<(u8, Rate)> {
 /// The windows of a port's gates, by level.
 fn gates(port: &PortConfig) -> Option<Gates> {
     let gates = port.selection.as_ref()?.gates.as_ref()?;
-    let best_effort = LEVELS as u8 - 1;
     let windows = |level: u8| {
-        let name = if level == best_effort { Gates::BELOW } else { level };
+        let name = if level == LOWEST { Gates::BELOW } else { level };
         Some((name, gates.of(level)?))
     };
-    Some(Gates { cycle: gates.cycle(), open: (0..=best_effort).filter_map(windows).collect() })
+    Some(Gates { cycle: gates.cycle(), open: (0..=LOWEST).filter_map(windows).collect() })
 }
 
 /// The levels of a port with regulators.
