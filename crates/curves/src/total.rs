@@ -304,26 +304,18 @@ impl Total {
             let lower = &lower[place + 1..];
             let waits =
                 |(level, frame): &(u8, Bytes)| (*level, cut(*level).map_or(*frame, |it| it.wait.min(*frame)));
-            let timed = known.then(|| match cut(level) {
-                None => {
-                    let lower: Vec<(u8, Bytes)> = lower.iter().map(waits).collect();
-                    gates::class(
-                        spec,
-                        gates,
-                        &gates::Class { level, longest, lower: &lower, above: above.as_ref(), slope },
-                    )
-                }
+            // A frame that is cut loses less than the wait and an interruption in each window, and is itself
+            // behind one frame below.
+            let (lost, lower, above) = match cut(level) {
+                None => (longest, lower.iter().map(waits).collect(), above),
                 Some(FramePreemption { wait, overhead, .. }) => {
                     let below = lower.iter().map(|lower| picobits(lower.1)).max().unwrap_or(0);
                     let above = above.unwrap_or_else(Arrival::none).plus(Line { burst: below, rate: 0 });
-                    let longest = wait + overhead;
-                    gates::class(
-                        spec,
-                        gates,
-                        &gates::Class { level, longest, lower: &[], above: Some(&above), slope },
-                    )
+                    (wait + overhead, Vec::new(), Some(above))
                 }
-            });
+            };
+            let class = gates::Class { level, longest: lost, lower: &lower, above: above.as_ref(), slope };
+            let timed = known.then(|| gates::class(spec, gates, &class));
             let interrupted = cut(level).map(|_| spec.rate);
             let arrival = self.arrivals(network, own);
             let (service, steps) = timed.map_or((None, None), |timed| (timed.service, timed.steps));
