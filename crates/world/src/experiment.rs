@@ -12,10 +12,14 @@ mod signalling;
 mod topology;
 mod via;
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 
 use laxity_admission::{Formula, Test};
-use laxity_model::adapter::{AdapterBreakdown, Description, Notification};
+use laxity_model::adapter::{
+    AdapterBreakdown, AdapterBuffers, CommandQueue, Delay, Description, HostSide, Notification, Phase,
+    QueueSelection, ResponseQueue, Stage,
+};
 use laxity_model::host::Applications;
 use laxity_model::node::DriverConfig;
 use laxity_model::reception::ReceptionCosts;
@@ -191,6 +195,35 @@ impl AdapterSpec {
             AdapterSpec::Null(_) => Notification::Interrupt,
             AdapterSpec::Described(description) => description.interface.notification,
         }
+    }
+
+    /// The adapter in the terms of a description: a null device is a stage that takes `L_x`.
+    pub fn described(&self) -> Cow<'_, Description> {
+        let costs = match self {
+            AdapterSpec::Described(description) => return Cow::Borrowed(description),
+            AdapterSpec::Null(costs) => costs,
+        };
+        let delay = Delay { fixed: costs.fixed(), per_byte: costs.per_byte, ..Delay::default() };
+        let phases = vec![Phase { delay, ..Phase::default() }];
+        let link = Stage { name: "link".into(), phases, ..Stage::default() };
+        Cow::Owned(Description {
+            interface: HostSide {
+                queues: vec![CommandQueue::default()],
+                selection: QueueSelection::Priority,
+                doorbell: Span::ZERO,
+                poll: None,
+                notification: Notification::Interrupt,
+                responses: vec![ResponseQueue::default()],
+            },
+            resources: Vec::new(),
+            transmit: vec![link],
+            receive: Vec::new(),
+            transmit_buffers: AdapterBuffers::default(),
+            receive_buffers: AdapterBuffers::default(),
+            transmit_policing: None,
+            receive_policing: None,
+            link: LinkCosts::default(),
+        })
     }
 }
 

@@ -10,17 +10,10 @@
 mod diagram;
 mod words;
 
-use std::borrow::Cow;
-
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use laxity_model::adapter::{
-    AdapterBuffers, CommandQueue, Delay, Description, HostSide, Notification, Phase, QueueSelection,
-    ResponseQueue, Stage,
-};
-use laxity_qos::costs::LinkCosts;
+use laxity_model::adapter::{Description, Phase, QueueSelection, Stage};
 use laxity_scenario::AdapterFile;
-use laxity_units::{Bytes, Span};
-use laxity_world::experiment::AdapterSpec;
+use laxity_units::Bytes;
 
 pub use diagram::svg;
 use words::{
@@ -34,7 +27,7 @@ const SIZES: [Bytes; 4] = [Bytes::new(64), Bytes::new(1500), Bytes::from_kib(4),
 /// The adapter as text for a terminal of `width` columns, ending in a newline; `None` for unlimited
 /// width.
 pub fn text(file: &AdapterFile, width: Option<u16>) -> String {
-    let description = &*described(&file.adapter);
+    let description = &*file.adapter.described();
     let mut out = format!("{}  {}\n\n", clean(&file.name), clean(&file.title));
     let mut line = |what: &str, says: String| out.push_str(&format!("{what:<17} {says}\n"));
     let interface = &description.interface;
@@ -119,35 +112,6 @@ fn limits(description: &Description, width: Option<u16>) -> String {
     }
     numbers_right(&mut table, 2);
     lines(&table)
-}
-
-/// The adapter in the terms of a description: a null device is a stage that takes `L_x`.
-fn described(adapter: &AdapterSpec) -> Cow<'_, Description> {
-    let costs = match adapter {
-        AdapterSpec::Described(description) => return Cow::Borrowed(description),
-        AdapterSpec::Null(costs) => costs,
-    };
-    let delay = Delay { fixed: costs.fixed(), per_byte: costs.per_byte, ..Delay::default() };
-    let phases = vec![Phase { delay, ..Phase::default() }];
-    let link = Stage { name: "link".into(), phases, ..Stage::default() };
-    Cow::Owned(Description {
-        interface: HostSide {
-            queues: vec![CommandQueue::default()],
-            selection: QueueSelection::Priority,
-            doorbell: Span::ZERO,
-            poll: None,
-            notification: Notification::Interrupt,
-            responses: vec![ResponseQueue::default()],
-        },
-        resources: Vec::new(),
-        transmit: vec![link],
-        receive: Vec::new(),
-        transmit_buffers: AdapterBuffers::default(),
-        receive_buffers: AdapterBuffers::default(),
-        transmit_policing: None,
-        receive_policing: None,
-        link: LinkCosts::default(),
-    })
 }
 
 fn table(width: Option<u16>) -> Table {

@@ -17,8 +17,8 @@ mod row;
 
 use laxity_model::adapter::{AdapterBuffers, BufferPool, CommandQueue, Description, HostSide, PROCESSOR};
 
+use super::AdapterFile;
 use super::words::{buffers, clean, poll, resource, response_queue, times};
-use super::{AdapterFile, described};
 use crate::present::svg::{Anchor, Colour, Drawing, Pen, Type};
 use row::{Row, queue};
 
@@ -46,7 +46,7 @@ const QUEUE_PITCH: f64 = 52.0;
 
 /// The adapter as an SVG file.
 pub fn svg(file: &AdapterFile) -> String {
-    let description = &*described(&file.adapter);
+    let description = &*file.adapter.described();
     let held = |index: usize| super::phases(description).any(|phase| phase.holds.contains(&index));
     let rails: Vec<usize> = (0..description.resources.len()).filter(|index| held(*index)).collect();
     let left = MARGIN + HOST;

@@ -1,5 +1,7 @@
 use std::path::Path;
 
+use laxity_units::Span;
+
 use super::*;
 
 fn adapter(name: &str) -> AdapterFile {
@@ -22,7 +24,7 @@ fn an_adapter_is_shown_as_a_table() {
 #[test]
 fn the_part_that_limits_is_the_papers() {
     let size = Bytes::from_kib(4);
-    let limit = |name: &str| described(&adapter(name).adapter).bottleneck(size);
+    let limit = |name: &str| adapter(name).adapter.described().bottleneck(size);
     let dma = Span::from_ns(16 * 1760 + 4096 * 420);
     let fc = Span::from_ns(900_000 + 2 * 79_750);
     assert_eq!(limit("cim250"), ("resource bus".into(), dma + fc));
@@ -34,7 +36,7 @@ fn the_part_that_limits_is_the_papers() {
 /// Stages in parallel and phases for other sizes do not count.
 #[test]
 fn servers_divide_and_sizes_choose() {
-    let mut description = described(&adapter("template").adapter).into_owned();
+    let mut description = adapter("template").adapter.described().into_owned();
     let (short, long) = (Bytes::new(64), Bytes::new(1500));
     // Interpreting, what real time takes beside that, and 120 ns for each byte.
     assert_eq!(description.transmit[0].service(short), Span::from_ns(5000 + 1000 + 64 * 120));
@@ -48,7 +50,7 @@ fn servers_divide_and_sizes_choose() {
 fn every_adapter_can_be_drawn_and_no_two_look_alike() {
     let drawings: Vec<String> = all().iter().map(svg).collect();
     for (file, drawing) in all().iter().zip(&drawings) {
-        let description = described(&file.adapter);
+        let description = file.adapter.described();
         for stage in description.transmit.iter().chain(&description.receive) {
             assert!(drawing.contains(&format!(">{}<", stage.name)), "{}: {}", file.name, stage.name);
         }
