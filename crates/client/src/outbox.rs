@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use laxity_vi::provider::Memory;
+use nix::sched::sched_getcpu;
 
 use crate::ring;
 
@@ -34,6 +35,11 @@ pub enum SlotState {
     Open = 1,
     /// Broken or closed.
     Over = 2,
+}
+
+/// The processor of this thread, counted from 1.
+fn here() -> u32 {
+    sched_getcpu().map_or(u32::MAX, |number| number as u32 + 1)
 }
 
 /// A slot.
@@ -87,6 +93,21 @@ impl OutboxSlot {
 
     fn state_word(&self) -> &AtomicU32 {
         self.memory.word32(self.at + 48)
+    }
+
+    /// The processor of the daemon, counted from 1; 0 before the first message.
+    fn processor(&self) -> &AtomicU32 {
+        self.memory.word32(self.at + 52)
+    }
+
+    /// The daemon: it decides of messages on this processor.
+    pub fn decide_here(&self) {
+        self.processor().store(here(), Ordering::Relaxed);
+    }
+
+    /// Whether the daemon decided last on the processor of the calling thread.
+    pub fn is_decided_here(&self) -> bool {
+        self.processor().load(Ordering::Relaxed) == here()
     }
 
     /// The state of the channel.

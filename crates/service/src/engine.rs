@@ -57,6 +57,17 @@ pub(crate) enum Waiting {
     Close(RequestId, Option<(Program, u32)>),
 }
 
+/// How much a turn did of what was there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Done {
+    /// Nothing was there.
+    Nothing,
+    /// All of it.
+    All,
+    /// As much as a turn may do: more may be there.
+    Part,
+}
+
 /// The engine.
 pub(crate) struct Engine {
     pub(crate) clock: Clock,
@@ -154,58 +165,60 @@ impl Engine {
 
     /// Runs until control stops it.
     pub(crate) fn run(mut self) {
-        let mut worked = false;
         while !self.stopped {
             let now = self.clock.now();
-            let used = self.stalls.works(now, cpu_time());
-            if worked {
+            self.stalls.works(now, cpu_time);
+            let done = self.turn(now);
+            if done != Done::Nothing {
+                let used = self.stalls.works(self.clock.now(), cpu_time);
                 self.work = self.work.saturating_add(used);
             }
-            worked = self.turn(now);
-            if !worked {
-                self.pause();
+            match (done, self.idle) {
+                (Done::Nothing, _) => self.pause(),
+                // A program on this processor has what it waits for.
+                (Done::All, Idle::Yield) => std::thread::yield_now(),
+                (Done::All | Done::Part, _) => {}
             }
         }
     }
 
-    /// Takes and does what is there; whether there was something.
-    pub(crate) fn turn(&mut self, now: Time) -> bool {
-        let mut worked = false;
+    /// Takes and does what is there, within the limits of a turn.
+    pub(crate) fn turn(&mut self, now: Time) -> Done {
+        let mut done = Done::Nothing;
         for _ in 0..REQUESTS {
             let Ok(request) = self.requests.pop() else { break };
-            worked = true;
+            done = Done::Part;
             self.serve(now, request);
         }
-        worked |= self.take_messages(now);
-        worked |= self.take_frames(now);
+        done = done.max(self.take_frames(now)).max(self.take_messages(now));
         if self.node.poll_timeout(now).is_some_and(|at| at <= now) {
             self.node.handle_timeout(now);
         }
         if self.renew_at <= now {
             self.renew(now);
         }
-        worked |= self.transmit(now);
+        done = done.max(self.transmit(now));
         self.wake_senders();
         self.deliver(now);
         self.notify();
-        worked
+        done
     }
 
     /// Messages that programs sent.
-    fn take_messages(&mut self, now: Time) -> bool {
-        let mut worked = false;
-        let mut next = self.outboxes.keys().next().copied();
-        while let Some(program) = next {
-            worked |= self.take_from(now, program);
-            let mut behind = self.outboxes.range((Bound::Excluded(program), Bound::Unbounded));
-            next = behind.next().map(|(program, _)| *program);
+    fn take_messages(&mut self, now: Time) -> Done {
+        let mut done = Done::Nothing;
+        let mut behind = Bound::Unbounded;
+        let has_some = |(program, outbox): (&Program, &mut Outbox)| (!outbox.is_empty()).then_some(*program);
+        while let Some(program) = self.outboxes.range_mut((behind, Bound::Unbounded)).find_map(has_some) {
+            done = done.max(self.take_from(now, program));
+            behind = Bound::Excluded(program);
         }
-        worked
+        done
     }
 
     /// Frames that arrived.
-    fn take_frames(&mut self, now: Time) -> bool {
-        let mut worked = false;
+    fn take_frames(&mut self, now: Time) -> Done {
+        let mut done = Done::Nothing;
         for number in 0..self.wires.len() {
             for _ in 0..BATCHES {
                 let (node, wire) = (&mut self.node, &mut self.wires[number]);
@@ -223,19 +236,20 @@ impl Engine {
                     node.handle_frame(now, peer, frame);
                 });
                 wire.counters.hidden = wire.counters.hidden.max(hidden);
-                worked |= full.is_some();
-                if full != Some(true) {
+                let Some(full) = full else { break };
+                self.deliver(now);
+                done = done.max(if full { Done::Part } else { Done::All });
+                if !full {
                     break;
                 }
-                self.deliver(now);
             }
         }
-        worked
+        done
     }
 
     /// Gives each free link its next frame.
-    fn transmit(&mut self, now: Time) -> bool {
-        let mut worked = false;
+    fn transmit(&mut self, now: Time) -> Done {
+        let mut done = Done::Nothing;
         for wire in &mut self.wires {
             loop {
                 if wire.busy && wire.free_at <= now {
@@ -249,7 +263,7 @@ impl Engine {
                     wire.idle_at = now;
                     break;
                 };
-                worked = true;
+                done = Done::All;
                 wire.transmit(now, &mut frame);
                 let Some(departure) = self.node.poll_departure() else { continue };
                 self.ledger.departed(&departure, wire.hosts(), wire.idle_at, &self.stalls);
@@ -263,7 +277,7 @@ impl Engine {
             }
             wire.flush();
         }
-        worked
+        done
     }
 
     /// Wakes the threads that wait for a change of a slot: once each, and behind the packets.
@@ -323,14 +337,13 @@ impl Engine {
 
     /// Waits for the next instant, or for an input.
     fn pause(&mut self) {
-        let now = self.clock.now();
-        let next = self.next(now);
         match self.idle {
             Idle::Spin => return std::hint::spin_loop(),
             Idle::Yield => return std::thread::yield_now(),
             Idle::Sleep => {}
         }
-        let planned = next.saturating_sub(SPIN);
+        let now = self.clock.now();
+        let planned = self.next(now).saturating_sub(SPIN);
         if planned <= now {
             return std::hint::spin_loop();
         }
@@ -340,7 +353,7 @@ impl Engine {
         if something || !self.requests.is_empty() {
             return;
         }
-        self.stalls.works(now, cpu_time());
+        self.stalls.works(now, cpu_time);
         let most = TimeSpec::nanoseconds((planned.saturating_since(now).as_ps() / 1000) as i64);
         let mut files = [PollFd::new(self.files.0.as_fd(), PollFlags::POLLIN)];
         let woken = ppoll(&mut files, Some(most), None).unwrap_or(0);

@@ -1,6 +1,5 @@
 //! The ring of a receiver, as the engine sees it.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use laxity_client::bell::Bell;
@@ -44,8 +43,10 @@ impl Inbox {
 impl Engine {
     /// Moves messages from the queues of the node to the rings of programs.
     pub(crate) fn deliver(&mut self, now: Time) {
-        let ready: BTreeSet<Port> =
-            self.node.ready().map(|(port, _)| port).chain(self.full.drain(..)).collect();
+        let mut ready = std::mem::take(&mut self.full);
+        ready.extend(self.node.ready().map(|(port, _)| port));
+        ready.sort_unstable();
+        ready.dedup();
         for port in ready {
             self.deliver_to(now, port);
         }

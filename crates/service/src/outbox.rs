@@ -13,7 +13,7 @@ use laxity_signalling::identity::{GlobalChannelId, NodeId, Owner, Port, Program}
 use laxity_units::Time;
 use laxity_vi::provider::Memory;
 
-use crate::engine::Engine;
+use crate::engine::{Done, Engine};
 use crate::exchange::FromEngine;
 
 /// Records of one program that one turn takes, so that none keeps the others waiting.
@@ -140,8 +140,8 @@ impl Outbox {
 }
 
 impl Engine {
-    /// Takes records of a program; whether there were some.
-    pub(crate) fn take_from(&mut self, now: Time, program: Program) -> bool {
+    /// Takes records of a program.
+    pub(crate) fn take_from(&mut self, now: Time, program: Program) -> Done {
         let mut payload = std::mem::take(&mut self.scratch);
         let mut taken = 0;
         while taken < RECORDS {
@@ -159,7 +159,11 @@ impl Engine {
             taken += 1;
         }
         self.scratch = payload;
-        taken > 0
+        match taken {
+            0 => Done::Nothing,
+            RECORDS => Done::Part,
+            _ => Done::All,
+        }
     }
 
     fn take(&mut self, now: Time, program: Program, record: RingRecord, payload: &[u8]) {
@@ -181,6 +185,7 @@ impl Engine {
             return;
         };
         let (channel, contract, slot) = (open.channel, open.contract, &open.slot);
+        slot.decide_here();
         match self.node.send(now, program, channel, payload) {
             Ok(due) => {
                 // The next message is within the contract when its logical arrival is at most a

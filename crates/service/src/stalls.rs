@@ -18,6 +18,8 @@ use laxity_units::{Span, Time};
 const REMEMBERED: usize = 1024;
 /// A stop is longer than this; shorter ones are part of the stated delay of the host.
 pub(crate) const SHORTEST: Span = Span::from_us(50);
+/// The longest time in which the CPU time of the thread is not read.
+const UNREAD: Span = Span::from_us(10);
 
 /// A stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,8 +45,10 @@ pub(crate) struct Stalls {
     /// A turn with more CPU time is an overrun.
     allowed: Span,
     overruns: VecDeque<Stall>,
-    /// Clock and CPU time in nanoseconds when the thread last worked.
-    worked: Option<(Time, u64)>,
+    /// Clock and CPU time in nanoseconds when both were last read.
+    read: Option<(Time, u64)>,
+    /// When the thread last worked.
+    worked: Time,
 }
 
 impl Stalls {
@@ -53,23 +57,37 @@ impl Stalls {
         Self { allowed, ..Self::default() }
     }
 
-    /// The thread works at `now`, after `cpu` nanoseconds of CPU time. The answer is its CPU time since
-    /// it worked or woke before.
-    pub(crate) fn works(&mut self, now: Time, cpu: u64) -> Span {
-        let Some((then, before)) = self.worked.replace((now, cpu)) else { return Span::ZERO };
-        let used = Span::from_ns(cpu.saturating_sub(before));
-        self.longest_turn = self.longest_turn.max(used);
-        if used > self.allowed {
-            remember(&mut self.overruns, Stall { at: then, length: used });
+    /// The thread works at `now`. The answer is its CPU time since it worked or woke before, or a little
+    /// more.
+    ///
+    /// `cpu` reads its CPU time in nanoseconds. This is a system call, so it is left out while less than
+    /// [`UNREAD`] has passed since the last one: neither a stop nor an overrun is as short.
+    pub(crate) fn works(&mut self, now: Time, cpu: impl FnOnce() -> u64) -> Span {
+        let gap = now.saturating_since(std::mem::replace(&mut self.worked, now));
+        let Some((then, before)) = self.read else {
+            self.read = Some((now, cpu()));
+            return Span::ZERO;
+        };
+        let passed = now.saturating_since(then);
+        if passed < UNREAD.min(self.allowed) {
+            return gap;
         }
-        self.note(then, now.saturating_since(then).saturating_sub(used));
-        used
+        let cpu = cpu();
+        self.read = Some((now, cpu));
+        let used = Span::from_ns(cpu.saturating_sub(before));
+        self.note(now.saturating_sub(gap), passed.saturating_sub(used).min(gap));
+        let turn = used.min(gap);
+        self.longest_turn = self.longest_turn.max(turn);
+        if turn > self.allowed {
+            remember(&mut self.overruns, Stall { at: now.saturating_sub(gap), length: turn });
+        }
+        turn
     }
 
     /// The thread is awake again at `now`, after `cpu` nanoseconds of CPU time. It slept until
     /// `planned` at the latest.
     pub(crate) fn woke(&mut self, now: Time, cpu: u64, planned: Time) {
-        self.worked = Some((now, cpu));
+        (self.read, self.worked) = (Some((now, cpu)), now);
         self.note(planned, now.saturating_since(planned));
     }
 
@@ -125,10 +143,10 @@ mod tests {
     #[test]
     fn a_stop_is_where_the_clock_goes_on_without_the_thread() {
         let mut stalls = Stalls::default();
-        stalls.works(us(0), 0);
-        stalls.works(us(1000), 990_000);
+        stalls.works(us(0), || 0);
+        stalls.works(us(1000), || 990_000);
         assert_eq!(stalls.count, 0, "ten microseconds are none");
-        stalls.works(us(2000), 1_190_000);
+        stalls.works(us(2000), || 1_190_000);
         let longest = Span::from_us(800);
         assert_eq!((stalls.count, stalls.longest), (1, longest));
         assert_eq!(stalls.longest_turn, Span::from_us(990));
@@ -136,6 +154,20 @@ mod tests {
         assert_eq!(stalls.count, 1, "a sleep is none");
         stalls.woke(us(9000), 1_190_000, us(8900));
         assert_eq!((stalls.count, stalls.total), (2, Span::from_us(900)));
+    }
+
+    #[test]
+    fn short_turns_are_not_looked_at_and_hide_no_stop() {
+        let mut stalls = Stalls::new(Span::from_us(500));
+        stalls.works(us(0), || 0);
+        for turn in 1..10 {
+            let used = stalls.works(us(turn), || unreachable!("less than ten microseconds have passed"));
+            assert_eq!(used, Span::from_us(1));
+        }
+        let used = stalls.works(us(309), || 10_000);
+        assert_eq!(used, Span::from_us(10), "at most all CPU time since the last look");
+        let stop = Stall { at: us(9), length: Span::from_us(299) };
+        assert_eq!(stalls.last().collect::<Vec<_>>(), [&stop]);
     }
 
     #[test]
@@ -151,10 +183,10 @@ mod tests {
     #[test]
     fn a_turn_beyond_the_stated_delay_is_an_overrun() {
         let mut stalls = Stalls::new(Span::from_us(500));
-        stalls.works(us(0), 0);
-        stalls.works(us(500), 500_000);
+        stalls.works(us(0), || 0);
+        stalls.works(us(500), || 500_000);
         assert_eq!(stalls.overruns(us(0), us(500)), Span::ZERO);
-        stalls.works(us(2100), 2_000_000);
+        stalls.works(us(2100), || 2_000_000);
         assert_eq!(stalls.overruns(us(0), us(2100)), Span::from_us(1500));
         assert_eq!(stalls.overruns(us(600), us(1000)), Span::from_us(400));
         assert_eq!(stalls.between(us(0), us(2100)), Span::from_us(100), "the thread was also stopped");
