@@ -20,11 +20,12 @@ mod step;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use step::{Report, cargo};
+use step::{Beside, Report, cargo};
 
 const USAGE: &str = "usage: cargo xtask <command>
 
   test        all tests, doc tests, formatting, lints, and that generated files are current
+  checks      what `test` runs beside the tests: lints, generated files, Python, WebAssembly, the page
   generate    rewrites the generated files
   designer    builds the page's WebAssembly module, and target/dist/laxity with it
               [--test] tests the page in a browser, [--screens] makes the expected screenshots anew
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
     let root = root();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["test"] => test(&root),
+        ["checks"] => checks(&root),
         ["generate"] => done(generated::write(&root)),
         ["designer"] => done(designer::build(&root).map(drop)),
         ["designer", "--screens"] => done(designer::screens(&root)),
@@ -135,9 +137,31 @@ fn root() -> PathBuf {
     own.parent().expect("the crate stands in the workspace").to_path_buf()
 }
 
+/// Real-time tests leave processors idle, and so do the compilers of the checks; so the checks run
+/// beside the tests, with less of a processor that both want.
 fn test(root: &Path) -> ExitCode {
     let mut report = Report::default();
+    let build = cargo(root, &["test", "--workspace", "--no-run", "--quiet"]);
+    if !report.check("tests build", || step::run(build)) {
+        return report.finish();
+    }
+    let checks = Beside::start(root, "checks");
     report.tests("tests", cargo(root, &["test", "--workspace", "--no-fail-fast"]));
+    report.check("experiments give the rows of docs/reproduction.md", || {
+        let mut check = step::built(root, "laxity");
+        check.args(["reproduce", "--check"]);
+        step::run(check)
+    });
+    match checks.and_then(Beside::end) {
+        Ok(printed) => report.join(&printed),
+        Err(reason) => drop(report.check("checks", || Err(reason))),
+    }
+    report.finish()
+}
+
+/// Checks that need the programs of the tests, and no quiet machine.
+fn checks(root: &Path) -> ExitCode {
+    let mut report = Report::default();
     report.check("formatting", || step::with_component(root, "rustfmt", &["fmt", "--all", "--check"]));
     report.check("lints", || {
         let lint = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
@@ -145,15 +169,11 @@ fn test(root: &Path) -> ExitCode {
     });
     report.check("links and paths in documents", || paths::check(root));
     generated::check(root, &mut report);
-    report.check("experiments give the rows of docs/reproduction.md", || {
-        let mut check = step::built(root, "laxity");
-        check.args(["reproduce", "--check"]);
-        step::run(check)
-    });
     python::check(root, &mut report);
-    match book::can_build() {
-        true => report.check("the book and its links", || book::build(root).map(drop)),
-        false => println!("== passed over: mdbook is not here"),
+    if book::can_build() {
+        report.check("the book and its links", || book::build(root).map(drop));
+    } else {
+        println!("== passed over: mdbook is not here");
     }
     report.check("crates can be packed to be published", || release::packable(root));
     elsewhere::check(root, &mut report);

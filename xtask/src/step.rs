@@ -1,9 +1,14 @@
 //! Steps of a test run, and their count.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Instant;
+
+/// The begins of the line of a step in the summary.
+const PASSED: &str = "  ok      ";
+const FAILED: &str = "  FAILED  ";
 
 /// Passed and failed steps so far.
 #[derive(Default)]
@@ -45,17 +50,16 @@ impl Report {
         }
     }
 
-    /// Runs a check, which counts as one test.
-    pub(crate) fn check(&mut self, name: &str, check: impl FnOnce() -> Result<(), String>) {
+    /// Runs a check, which counts as one test. Answers whether it passed.
+    pub(crate) fn check(&mut self, name: &str, check: impl FnOnce() -> Result<(), String>) -> bool {
         println!("== {name}");
         let begin = now();
-        match check() {
-            Ok(()) => self.add(name, begin, 1, 0),
-            Err(reason) => {
-                eprintln!("error: {reason}");
-                self.add(name, begin, 0, 1);
-            }
+        let checked = check();
+        if let Err(reason) = &checked {
+            eprintln!("error: {reason}");
         }
+        self.add(name, begin, checked.is_ok().into(), checked.is_err().into());
+        checked.is_ok()
     }
 
     fn add(&mut self, name: &str, begin: Instant, passed: u64, failed: u64) {
@@ -63,9 +67,17 @@ impl Report {
         self.passed += passed;
         self.failed += failed;
         self.lines.push(match failed {
-            0 => format!("  ok      {name} ({passed}), {took} s"),
-            _ => format!("  FAILED  {name} ({failed} of {}), {took} s", passed + failed),
+            0 => format!("{PASSED}{name} ({passed}), {took} s"),
+            _ => format!("{FAILED}{name} ({failed} of {}), {took} s", passed + failed),
         });
+    }
+
+    /// Takes in the summary of another process, the last lines that it `printed`.
+    pub(crate) fn join(&mut self, printed: &str) {
+        let is_step = |line: &&str| line.starts_with(PASSED) || line.starts_with(FAILED);
+        self.lines.extend(printed.lines().filter(is_step).map(str::to_owned));
+        let (passed, failed) = printed.lines().last().and_then(total).unwrap_or((0, 1));
+        (self.passed, self.failed) = (self.passed + passed, self.failed + failed);
     }
 
     /// Prints the summary, the count last and alone on its line.
@@ -88,6 +100,43 @@ fn outcome(line: &str) -> Option<(u64, u64)> {
         before.trim_end().rsplit([' ', ';', '.']).next()?.parse().ok()
     };
     Some((count(" passed")?, count(" failed")?))
+}
+
+/// The counts in the last line of a summary, `12 passed, 3 failed`.
+fn total(line: &str) -> Option<(u64, u64)> {
+    let (passed, failed) = line.split_once(" passed, ")?;
+    Some((passed.parse().ok()?, failed.strip_suffix(" failed")?.parse().ok()?))
+}
+
+/// A command of this program in a process of its own, with a low priority.
+pub(crate) struct Beside {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Beside {
+    /// Starts it.
+    pub(crate) fn start(root: &Path, command: &str) -> Result<Self, String> {
+        let log = target(root).join(format!("{command}.log"));
+        let start = || {
+            let output = File::create(&log)?;
+            let mut start = Command::new("nice");
+            start.args(["-n", "5"]).arg(std::env::current_exe()?).arg(command);
+            start.stdout(output.try_clone()?).stderr(output).spawn()
+        };
+        let child = start().map_err(|error| format!("{command}: {error}"))?;
+        Ok(Self { child, log })
+    }
+
+    /// Waits for its end, and prints and answers what it printed.
+    pub(crate) fn end(mut self) -> Result<String, String> {
+        let end = |error: std::io::Error| format!("{}: {error}", self.log.display());
+        self.child.wait().map_err(end)?;
+        let printed = std::fs::read(&self.log).map_err(end)?;
+        let printed = String::from_utf8_lossy(&printed).into_owned();
+        print!("{printed}");
+        Ok(printed)
+    }
 }
 
 /// Where builds go.
@@ -147,7 +196,17 @@ pub(crate) fn run(mut command: Command) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::outcome;
+    use super::{Report, outcome};
+
+    #[test]
+    fn another_summary_is_taken_in() {
+        let mut report = Report::default();
+        report
+            .join("== lints\n\n  ok      lints (1), 2 s\n  FAILED  page (1 of 1), 3 s\n1 passed, 1 failed\n");
+        assert_eq!((report.passed, report.failed, report.lines.len()), (1, 1, 2));
+        report.join("killed before it had a summary\n");
+        assert_eq!((report.passed, report.failed), (1, 2));
+    }
 
     #[test]
     fn closing_lines_are_counted() {
