@@ -16,7 +16,8 @@
 //! 2. from its port's own memory;
 //! 3. from the memory that all ports share, while some is free.
 //!
-//! A frame without memory is lost, and reported. A port orders its frames as a host's link does, by
+//! A frame without memory is lost, and reported. So is a guaranteed frame that the flow meter of its
+//! channel does not pass (IEEE 802.1Qci), before it takes memory. A port orders its frames as a host's link does, by
 //! the same disciplines: the deadline of a frame at the previous hop is its logical arrival here,
 //! so an early guaranteed frame is held ([`EarlyPolicy::HOLD`]) or is sent early only on an
 //! otherwise idle link.
@@ -35,6 +36,7 @@ use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{
     Class, Committed, Discipline, EarlyPolicy, Groups, ItemRequest, Order, Selection, ServerParameters, Tag,
 };
+use laxity_qos::token_bucket::TokenBucket;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
 
@@ -87,7 +89,8 @@ pub enum SwitchOutput<P = Packet> {
     Resumed(P),
     /// The last bit of a frame has left; the receiver of this output frees its slot.
     Departed(P),
-    /// A frame was dropped for want of memory; the receiver of this output frees its slot.
+    /// A frame was dropped for want of memory, or by a flow meter; the receiver of this output frees its
+    /// slot.
     Discarded(P),
 }
 
@@ -122,6 +125,8 @@ struct Port {
     due: Time,
     memory: Memory,
     flows: ByChannel<Leaving>,
+    /// Flow meters of channels that have one here.
+    meters: ByChannel<TokenBucket>,
     report: PortReport,
 }
 
@@ -150,6 +155,8 @@ pub struct PortReport {
     pub passed: u64,
     /// Frames dropped for want of memory.
     pub lost: u64,
+    /// Frames that flow meters dropped.
+    pub policed: u64,
     /// Frames that wait.
     pub waiting: usize,
     /// Maximum number of frames that waited.
@@ -207,6 +214,7 @@ impl Switch {
             due: Time::MAX,
             memory: Memory::of(config.memory),
             flows: ByChannel::default(),
+            meters: ByChannel::default(),
             report: PortReport::default(),
         };
         Self { ports: ports.into_iter().map(port).collect(), shared: Memory::of(shared) }
@@ -225,6 +233,11 @@ impl Switch {
     /// Gives a channel a regulator at `port`, before the run.
     pub fn regulate(&mut self, port: usize, channel: ChannelId, committed: Committed) {
         self.ports[port].queue.regulate(channel, committed);
+    }
+
+    /// Gives a channel a flow meter at `port`, before the run. It counts bytes on the link of the port.
+    pub fn meter(&mut self, port: usize, channel: ChannelId, bucket: TokenBucket) {
+        self.ports[port].meters.insert(channel, bucket);
     }
 
     /// Index of a channel at `port`, for frames on their way there; none if it does not leave by
@@ -256,6 +269,14 @@ impl Switch {
         packet.tag = tag(&leaving.flow, &packet.tag, now);
         packet.arrive();
         let guaranteed = packet.tag.class == Class::RealTime;
+        if guaranteed && let Some(meter) = port.meters.get_mut(packet.channel) {
+            let bytes = port.link.on_link(packet.size);
+            if !meter.conforms(now, bytes) {
+                port.report.policed += 1;
+                return around.tell(SwitchOutput::Discarded(slot));
+            }
+            meter.count(now, bytes);
+        }
         let room = if guaranteed && leaving.used < leaving.flow.reserved {
             leaving.used += 1;
             Room::Reserved

@@ -304,8 +304,8 @@ pub(crate) fn way(network: &Network) -> Result<(), Uncovered> {
 fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
     let Outlet { switch: _, to: _, config } = outlet;
     // A cut-through switch has a frame earlier, never later; its latency is part of the way; memory
-    // is for what has no guarantee.
-    let SwitchSpec { name: _, forwarding: _, latency: _, shared: _ } = switch;
+    // is for what has no guarantee. Flow meters are before FIFO queues.
+    let SwitchSpec { name: _, forwarding: _, latency: _, shared: _, policing: _ } = switch;
     // Shapers, gates and preemption are of strict priority, see `fifo`.
     let PortConfig { link, order, frame: _, selection: _, preemptable_from: _, early: _, memory: _ } = config;
     let rates = Some(*order).filter(|order| order.has_latency());

@@ -6,6 +6,7 @@ mod channel;
 mod computing;
 mod cores;
 mod laps;
+mod meters;
 mod receiver;
 mod regulators;
 mod signalling;

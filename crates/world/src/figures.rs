@@ -87,6 +87,7 @@ pub const ALL: &[(&str, &str)] = &[
     ("network_duplicated", "frames that came twice"),
     ("network_reordered", "frames that came out of order"),
     ("switch_lost", "frames for which a switch had no room at a port"),
+    ("switch_policed", "frames that flow meters of a switch dropped before a port"),
     ("driver_interrupts", "interrupts that the adapter raised"),
     ("driver_lost_interrupts", "those of them that were lost"),
     ("driver_recovered", "responses that the watchdog found without one"),

@@ -338,6 +338,7 @@ fn classes() -> Section {
         ("`cyclic`", "cyclic = [{ level = 0, cycle = \"1 ms\" }]"),
         ("`ats`", "ats = [{ level = 0 }]"),
         preemption,
+        ("`policing`", "policing = \"1 ms\""),
     ];
     let row = |(name, keys): (String, String)| {
         let channels = channels("from = \"left\"\nto = \"right\"");

@@ -308,6 +308,10 @@ fn of_switch(
     missing: &mut Missing,
 ) {
     let name = &experiment.switches[switch].name;
+    if experiment.switches[switch].policing.is_some() {
+        missing
+            .at(name, "flow meters: `tc filter` with `action police` at each port from a host, by addresses");
+    }
     section.comment("A port is a member of the bridge: ip link set dev \"$dev\" master br0.");
     let ports = experiment.outlets.iter().enumerate().filter(|(_, outlet)| outlet.switch == switch);
     for (number, (place, outlet)) in ports.enumerate() {

@@ -3,6 +3,7 @@
 use laxity_engine::Seed;
 use laxity_qos::channel::{Carried, Slots};
 use laxity_qos::discipline::LOWEST;
+use laxity_qos::traffic::TrafficSpec;
 use proptest::prelude::*;
 
 use laxity_units::ByteTime;
@@ -158,7 +159,8 @@ fn deadlines_order_what_waits() {
     assert_eq!([5, 9, 10].map(|now| switch.report(0, at(now)).busy), [5, 9, 10].map(Span::from_us));
     assert_eq!(switch.report(0, at(5)).waiting, 3);
     assert_eq!(run(&mut switch, 0, 100), [(0, 10), (3, 14), (2, 17), (1, 22)]);
-    let report = PortReport { busy: Span::from_us(22), passed: 4, lost: 0, waiting: 0, longest: 3 };
+    let report =
+        PortReport { busy: Span::from_us(22), passed: 4, lost: 0, policed: 0, waiting: 0, longest: 3 };
     assert_eq!(switch.report(0, at(100)), report);
 }
 
@@ -179,6 +181,43 @@ fn what_is_ahead_of_its_time_is_held() {
         left.extend(run(&mut switch, 0, 100));
         assert_eq!(left, expected, "{early:?}");
     }
+}
+
+/// The meter of channel 0 has two messages of 5 bytes at once and one each 20 us, with a tolerance of 3 us.
+/// Two pass at 0. The third would be within the contract at 20, so it passes from 17 on: not at 16. One
+/// that is dropped uses nothing up. Channel 1 has no meter, and best effort of channel 0 passes its own.
+#[test]
+fn a_meter_drops_what_is_beyond_the_contract() {
+    let mut switch = Bench::new([port(Order::Fifo, 1000)], Bytes::ZERO);
+    switch.open(0, ChannelId(0), flow(RealTime, 0, 0));
+    switch.open(0, ChannelId(1), flow(RealTime, 0, 0));
+    let message = Bytes::new(5);
+    let interval = Span::from_us(20);
+    let spec = TrafficSpec { max_message: message, min_message: message, burst: 2, min_interval: interval };
+    switch.meter(0, ChannelId(0), TokenBucket::new(&spec, Span::from_us(3)));
+    let mut dropped = Vec::new();
+    let came = [
+        (0, packet(0, 0, 5, RealTime, 0)),
+        (0, packet(0, 1, 5, RealTime, 0)),
+        (0, packet(0, 2, 1, RealTime, 0)),
+        (0, packet(1, 3, 5, RealTime, 0)),
+        (16, packet(0, 4, 5, RealTime, 0)),
+        (16, packet(0, 5, 5, BestEffort, 0)),
+        (17, packet(0, 6, 5, RealTime, 0)),
+        (36, packet(0, 7, 5, RealTime, 0)),
+        (37, packet(0, 8, 4, RealTime, 0)),
+        (37, packet(0, 9, 2, RealTime, 0)),
+    ];
+    for (time, packet) in came {
+        switch.receive(at(time), 0, &packet, &mut |output| {
+            if let SwitchOutput::Discarded(packet) = output {
+                dropped.push(packet.message);
+            }
+        });
+    }
+    assert_eq!(dropped, [2, 4, 7, 9]);
+    let report = switch.report(0, at(37));
+    assert_eq!((report.policed, report.lost), (4, 0));
 }
 
 /// Port 0 has 10 bytes to itself and port 1 none; both share 10. A frame of 8 at each: one in port

@@ -92,6 +92,21 @@ pub(super) fn classes(
     Ok(Classes { selection, preemptable_from: from })
 }
 
+/// The tolerance of the flow meters of a switch with ports in `order`.
+pub(super) fn policing(
+    cx: &mut Context<'_>,
+    raw: Option<Written<Bounded<Delay>>>,
+    order: Order,
+) -> Result<Option<Span>, Reported> {
+    let tolerance = cx.optional(raw)?;
+    if let Some(said) = tolerance.as_ref().filter(|_| !matches!(order, Order::Fifo | Order::StrictPriority)) {
+        let reason = "flow meters are of switches with FIFO queues, and this one has another order";
+        let help = "say `order = \"fifo\"` or `order = \"strict_priority\"`, or remove this";
+        return Err(cx.fault(&said.span(), reason, help));
+    }
+    Ok(tolerance.map(|tolerance| tolerance.into_inner().get()))
+}
+
 /// The shapers of a list, each of a level of its own.
 pub(super) fn shapers(
     cx: &mut Context<'_>,

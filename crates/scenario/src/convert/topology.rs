@@ -213,6 +213,7 @@ impl Builder {
             cyclic,
             ats,
             preemptable_from,
+            policing,
             horizon,
             early_above_best_effort,
             memory,
@@ -278,13 +279,14 @@ impl Builder {
                     above_best_effort: above_best_effort?,
                 };
                 let memory = memory?.map_or(PORT_MEMORY, |memory| memory.into_inner().get());
+                let order = order?;
                 let switch = SwitchSpec {
                     name: String::new(),
                     forwarding: forwarding?,
                     latency: latency?.map_or(Span::ZERO, |latency| latency.into_inner().get()),
                     shared: shared?.map_or(Bytes::ZERO, |shared| shared.into_inner().get()),
+                    policing: selection::policing(cx, policing, order)?,
                 };
-                let order = order?;
                 let frame = frame_of(cx, frame, order, &name.span())?;
                 let raw = Raw { shapers, gates, gate_offset, cyclic, ats, preemptable_from };
                 let classes = selection::classes(cx, raw, order, switch.forwarding)?;

@@ -133,6 +133,7 @@ fn host_node(dice: &mut Dice, theme: &Theme, name: &str) -> Drafted<RawNode> {
         cyclic: unsaid(),
         ats: unsaid(),
         preemptable_from: unsaid(),
+        policing: unsaid(),
     })
 }
 
@@ -204,6 +205,10 @@ fn switch(dice: &mut Dice, theme: &Theme) -> Drafted<RawNode> {
         cyclic: said.cyclic,
         ats: said.ats,
         preemptable_from: said.preemptable_from,
+        policing: match queued && dice.queues().chance(0.2) {
+            true => quantity(dice.queues().span(Span::from_us(1), Span::from_ms(50))),
+            false => unsaid(),
+        },
     })
 }
 

@@ -180,6 +180,7 @@ fn node(dice: &mut Dice, plan: &Plan) -> Drafted<RawNode> {
         cyclic: unsaid(),
         ats: unsaid(),
         preemptable_from: unsaid(),
+        policing: unsaid(),
         horizon: unsaid(),
         early_above_best_effort: unsaid(),
         memory: unsaid(),

@@ -57,6 +57,11 @@ pub(crate) struct RawNode {
     /// then have the gate of best effort, and their frames are interrupted when it closes (hold), so
     /// that none is on the link when the next window begins. Default: no frame is interrupted.
     pub(crate) preemptable_from: Option<Written<Whole<1, 31>>>,
+    /// Switch: a flow meter for each real-time channel that enters from a host (IEEE 802.1Qci), which drops
+    /// frames beyond the contract of the channel. The value is how much later some frames may be than
+    /// others without being beyond it: the jitter that they have in the host. For `fifo` and
+    /// `strict_priority` only. Default: no frame is dropped.
+    pub(crate) policing: Option<Written<Bounded<Delay>>>,
     /// Switch: how long before its logical arrival time a frame may leave if no on-time frame
     /// waits. Default `0 us`.
     pub(crate) horizon: Option<Written<Bounded<Delay>>>,

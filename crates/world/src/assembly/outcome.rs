@@ -154,9 +154,9 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
                 longest_queue: Some(ended.longest as u64),
                 uses: BTreeMap::new(),
             });
-            if ended.lost > 0 {
-                figures.insert(format!("switch_lost{suffix}"), ended.lost as f64);
-            }
+            let dropped = [("switch_lost", ended.lost), ("switch_policed", ended.policed)];
+            let dropped = dropped.into_iter().filter(|(_, count)| *count > 0);
+            figures.extend(dropped.map(|(name, count)| (format!("{name}{suffix}"), count as f64)));
         }
         for host in hosts {
             let suffix = self.experiment.suffix(host.node);

@@ -272,6 +272,9 @@ pub(super) fn switches(
             if let Some(committed) = regulators.committed(experiment, laps, (i, hop)) {
                 switches[switch].regulate(port, laps.at(i, hop), committed);
             }
+            if let Some(bucket) = experiment.meter(channel, hop) {
+                switches[switch].meter(port, laps.at(i, hop), bucket);
+            }
         }
     }
     (switches, places)

@@ -102,7 +102,9 @@ fn ends_at(channel: &ChannelSpec, node: usize) -> bool {
 
 fn port(experiment: &Experiment, station: usize) -> Result<(), Uncovered> {
     let outlet = experiment.outlet(station).expect("a port");
-    let SwitchSpec { name: _, forwarding, latency: _, shared: _ } = &experiment.switches[outlet.switch];
+    // Flow meters are conditions on paths as well.
+    let SwitchSpec { name: _, forwarding, latency: _, shared: _, policing: _ } =
+        &experiment.switches[outlet.switch];
     // Memory is reserved for what has a bound, and no packet is early or late in this order.
     let PortConfig { link, order, frame: _, selection, preemptable_from: _, early: _, memory: _ } =
         &outlet.config;

@@ -164,6 +164,9 @@ reasons! {
     FifoFraming "network.framing" "FIFO queues have a bound where all links of a path frame packets alike";
     FifoRoom "channel.message_slots"
         "messages of a channel may wait for a buffer before a FIFO link: more `message_slots` and `packet_slots`";
+    MeterTolerance "node.policing"
+        "frames may be later against each other, when they come to a switch with flow meters, than `policing` \
+         tolerates";
     FifoForwarding "node.forwarding"
         "FIFO ports have a bound where switches wait for whole frames: `forwarding = \"store_and_forward\"`";
     CyclicOthers "channel.level"

@@ -323,6 +323,9 @@ pub struct SwitchSpec {
     pub latency: Span,
     /// Memory that its ports share, beside what each has to itself.
     pub shared: Bytes,
+    /// How late frames of a channel may be against each other where flow meters drop the frames beyond
+    /// the contract of the channel; `None` without meters.
+    pub policing: Option<Span>,
 }
 
 /// When a switch passes a frame on.

@@ -15,6 +15,7 @@
 //! stations. Each path takes a constant time, which shifts all arrivals at a station alike, so the
 //! network needs none of them. The promise at a queue is the growth of the bound there.
 
+mod metered;
 mod present;
 mod server;
 
@@ -167,7 +168,7 @@ impl Part<'_> {
             self.queues.iter().map(|queue| queue.unwrap_or(Ok(()))).collect();
         loop {
             let reach = self.spread(&entries, &mut queues);
-            let found = self.bounds(&entries, &reach);
+            let found = self.bounds(&entries, &reach, &queues);
             if self.blocks(&entries, &found, &mut queues) {
                 continue;
             }
@@ -175,7 +176,10 @@ impl Part<'_> {
                 reach, found,
             ) {
                 (Err(why), _) => Answer::Tail(Err(*why)),
-                (Ok(_), Some(Ok(found))) => self.judged(entry, found),
+                (Ok(_), Some(Ok(found))) => match self.passes_meter(entry, found) {
+                    Ok(()) => self.judged(entry, found),
+                    Err(why) => Answer::Tail(Err(why)),
+                },
                 (Ok(_), Some(Err(Unbounded { hop: _, disordered: true }))) => {
                     Answer::Tail(Err(Uncovered::AtsOrder))
                 }
@@ -286,7 +290,8 @@ impl Part<'_> {
     /// For each channel, the number of its queues from which a bound is known of what arrives, and
     /// why not of all.
     ///
-    /// A queue without a bound delays what passes it by any time, so later queues have none either.
+    /// A queue without a bound delays what passes it by any time, so later queues have none either, up to
+    /// a meter.
     fn spread(
         &self,
         entries: &[Entry],
@@ -305,7 +310,8 @@ impl Part<'_> {
                     (_, _, None) => (path.len(), Ok(path.len())),
                 };
                 if let Err(why) = why {
-                    for station in path.iter().skip(reach) {
+                    let end = self.restored(entry, reach).unwrap_or(path.len());
+                    for station in path.iter().take(end).skip(reach) {
                         spreads |= queues[*station].is_ok();
                         queues[*station] = queues[*station].and(Err(why));
                     }
@@ -334,7 +340,12 @@ impl Part<'_> {
     }
 
     /// The bounds of the network of all queues.
-    fn bounds(&self, entries: &[Entry], reach: &[(usize, Result<usize, Uncovered>)]) -> Vec<Option<Found>> {
+    fn bounds(
+        &self,
+        entries: &[Entry],
+        reach: &[(usize, Result<usize, Uncovered>)],
+        queues: &[Result<(), Uncovered>],
+    ) -> Vec<Option<Found>> {
         let experiment = self.experiment;
         let mut places: BTreeMap<(usize, LinkId), usize> = BTreeMap::new();
         let mut servers = Vec::new();
@@ -348,16 +359,22 @@ impl Part<'_> {
                 servers.len() - 1
             })
         };
+        let known = entries.iter().zip(reach).flat_map(|(entry, (reach, why))| {
+            let own = entry.source.as_ref().ok().filter(|_| *reach > 0);
+            let own = own.map(|source| (entry, 0..*reach, source.clone(), true));
+            let behind = why.err().and_then(|_| self.behind_meter(entry, *reach, queues));
+            own.into_iter().chain(behind.map(|(part, source)| (entry, part, source, false)))
+        });
         let (mut flows, mut of) = (Vec::new(), Vec::new());
-        for (entry, (reach, _)) in entries.iter().zip(reach).filter(|(_, (reach, _))| *reach > 0) {
-            let Ok((source, jitter)) = &entry.source else { continue };
-            let (channel, first) = (self.channel(entry), entry.first);
-            let framing = self.framing(channel, first);
+        for (entry, part, (source, jitter), is_own) in known {
+            let channel = self.channel(entry);
+            let framing = self.framing(channel, entry.first);
             let link = |station: usize| experiment.link(station, LinkId::FIRST).expect("a queue has a link");
-            let path = channel.senders()[first..first + reach].iter();
+            let first = entry.first + part.start;
+            let path = channel.senders()[first..entry.first + part.end].iter();
             let path: Vec<usize> =
                 path.map(|&station| place(station, LinkId::FIRST, link(station))).collect();
-            // The last link with a table, if its frames are as long as those here.
+            // The link before, if its frames are as long as those here.
             let enters = first.checked_sub(1).and_then(|hop| {
                 let by = experiment.link_out(channel, hop);
                 let costs = experiment.link(channel.route[hop], by)?;
@@ -365,22 +382,22 @@ impl Part<'_> {
                 (alike && !costs.per_byte.is_zero()).then(|| place(channel.route[hop], by, costs))
             });
             let (shortest, longest) = frames(experiment, channel, framing);
-            let (source, jitter) = (source.clone(), *jitter);
             let (_, tolerance) = experiment.commitment(channel);
             let level = channel.level.unwrap_or(0);
             flows.push(Flow { path, level, source, jitter, tolerance, entry: enters, shortest, longest });
-            of.push(entry);
+            of.push(is_own.then_some(entry));
         }
         let network =
             QueueNetwork::new(servers, flows).expect("queues have rates, and channels have contracts");
         // Analyses beyond the first can help if a deadline is between the two.
         let needed = |flow: usize, delay: Span| {
-            let (least, most) = self.room(of[flow]);
+            let Some((least, most)) = of[flow].map(|entry| self.room(entry)) else { return false };
             least && delay > most
         };
         let bounds =
             bounds_where(&network, Effort::default(), |flow, delay| self.least || needed(flow, delay));
-        let mut found: BTreeMap<usize, Found> = of.iter().map(|entry| entry.channel).zip(bounds).collect();
+        let found = of.iter().zip(bounds).filter_map(|(of, bound)| Some((of.as_ref()?.channel, bound)));
+        let mut found: BTreeMap<usize, Found> = found.collect();
         entries.iter().map(|entry| found.remove(&entry.channel)).collect()
     }
 

@@ -19,6 +19,7 @@ mod goodput;
 mod launch;
 mod links;
 mod managed;
+mod meters;
 mod moderation;
 mod networks;
 mod notices;

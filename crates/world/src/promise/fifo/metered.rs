@@ -1,0 +1,68 @@
+//! Channels behind flow meters: a meter restores the contract, whatever the host before it does.
+//!
+//! A meter passes no more in an interval `δ` than its bucket, `B_max + (δ + τ) / I_min` messages. So a
+//! channel without a bound at its host, because the source exceeds its contract or the queue there is
+//! shared with such a source, burdens the queues from its meter on no more than that. It has no bound
+//! itself: the meter may drop any of its frames.
+//!
+//! The meter drops nothing of a channel with a bound before it if the channel keeps the same limit: with
+//! jitter `J` and bursts `B ≤ B_max` it does if `J ≤ τ + (B_max - B) I_min`.
+
+use std::ops::Range;
+
+use laxity_curves::{Bucket, FlowBound};
+use laxity_units::Span;
+
+use super::{Entry, Part};
+use crate::coverage::Uncovered;
+
+impl Part<'_> {
+    /// The place of the meter of `entry` among its queues, and its tolerance.
+    fn meter(&self, entry: &Entry) -> Option<(usize, Span)> {
+        let channel = self.channel(entry);
+        let tolerance = |hop: usize| self.experiment.meter_tolerance(channel, hop);
+        let hops = entry.first..channel.senders().len();
+        hops.clone().zip(0..).find_map(|(hop, place)| Some((place, tolerance(hop)?)))
+    }
+
+    /// The place of the queue at which a meter restores the contract of `entry`, if arrivals of it are
+    /// known at its first `reach` queues only. A regulator further on would go by the contract at a host
+    /// that keeps it.
+    pub(super) fn restored(&self, entry: &Entry, reach: usize) -> Option<usize> {
+        let unknown = reach + usize::from(entry.source.is_ok());
+        let (place, _) = self.meter(entry).filter(|(place, _)| *place >= unknown)?;
+        let regulated = self.regulated(self.channel(entry), entry.first + place);
+        (!regulated && self.framed_alike(entry).is_ok()).then_some(place)
+    }
+
+    /// The queues from that one on, up to one without a bound; and the limits of `entry` there, with the
+    /// jitter since them.
+    pub(super) fn behind_meter(
+        &self,
+        entry: &Entry,
+        reach: usize,
+        queues: &[Result<(), Uncovered>],
+    ) -> Option<(Range<usize>, (Vec<Bucket>, Span))> {
+        let begin = self.restored(entry, reach)?;
+        let (_, tolerance) = self.meter(entry)?;
+        let (channel, path) = (self.channel(entry), &self.senders(entry)[entry.first..]);
+        let bounded = path[begin..].iter().take_while(|station| queues[**station].is_ok()).count();
+        let size = self.experiment.message_on_link(path[begin], channel);
+        let (burst, interval) = (channel.spec.burst.into(), channel.spec.min_interval);
+        let limits = vec![Bucket::Frames { size, burst, interval }];
+        (bounded > 0).then_some((begin..begin + bounded, (limits, tolerance)))
+    }
+
+    /// Whether the meter of `entry` passes all that its contract allows, by its bounds.
+    pub(super) fn passes_meter(&self, entry: &Entry, found: &FlowBound) -> Result<(), Uncovered> {
+        let Some((place, tolerance)) = self.meter(entry) else { return Ok(()) };
+        let spec = &self.channel(entry).spec;
+        let Ok((source, _)) = &entry.source else { return Ok(()) };
+        let [Bucket::Frames { burst, .. }] = source[..] else { return Err(Uncovered::MeterTolerance) };
+        let spare = spec.min_interval.saturating_mul(u64::from(spec.burst).saturating_sub(burst));
+        match found.jitter[place] <= tolerance.saturating_add(spare) {
+            true => Ok(()),
+            false => Err(Uncovered::MeterTolerance),
+        }
+    }
+}
