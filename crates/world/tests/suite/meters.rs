@@ -102,3 +102,16 @@ fn no_excess_reaches_a_channel_with_a_bound() {
         assert!(found[2..].iter().all(|(bound, _)| bound.is_none()), "{seed}: {found:?}");
     }
 }
+
+/// A meter restores a contract for a path of queues, each once. A path that comes back has no bound there,
+/// whatever the meter does, and neither has another channel at the port.
+#[test]
+fn a_path_that_comes_back_has_no_bound_behind_its_meter() {
+    let back = channel("b", "b", "r", "462 B", "4 ms")
+        .replace("from = \"b\"\nto = \"r\"", "route = [\"b\", \"s\", \"a\", \"s\", \"a\"]");
+    let star = LINE
+        .replace("joins = [\"s\", \"a\", \"b\"]", "joins = [\"s\", \"a\", \"b\", \"c\"]")
+        .replace("[node.r]", "[node.r]\n[node.c]");
+    let beside = channel("c", "c", "a", "462 B", "4 ms");
+    assert!(why(&[HEAD, &star, &back, &beside].concat()).contains("passes a FIFO queue twice"));
+}

@@ -31,8 +31,9 @@ impl Part<'_> {
     pub(super) fn restored(&self, entry: &Entry, reach: usize) -> Option<usize> {
         let unknown = reach + usize::from(entry.source.is_ok());
         let (place, _) = self.meter(entry).filter(|(place, _)| *place >= unknown)?;
-        let regulated = self.regulated(self.channel(entry), entry.first + place);
-        (!regulated && self.framed_alike(entry).is_ok()).then_some(place)
+        let (channel, hop) = (self.channel(entry), entry.first + place);
+        let bounded = self.path(channel, hop).and_then(|()| self.framed_alike(entry)).is_ok();
+        (bounded && !self.regulated(channel, hop)).then_some(place)
     }
 
     /// The queues from that one on, up to one without a bound; and the limits of `entry` there, with the
