@@ -61,9 +61,8 @@ static ABILITIES: LazyLock<String> = LazyLock::new(|| {
 /// channel missed its deadline without `misses = "expected"`; or a run exceeded a proved bound.
 ///
 /// 4: a claim is not judged because its figures were not measured well enough; a run was given up
-/// because it made no progress; or a run without claims carried no message at all, or no message of
-/// one of its channels that have a bound. (A channel without a bound promises nothing that a run
-/// could show.) `tune` also exits with 4 if it measured no setting, and `trace` if nothing happened
+/// because it made no progress; or a run without claims carried no message, or none of a channel
+/// that has a bound. `tune` also exits with 4 if it measured no setting, and `trace` if nothing happened
 /// in the part of the run that was asked for. `admit` does if it could not decide: no analysis
 /// covers a host, or the bound ends before the receiving host; admission is off beside a deadline;
 /// or copies of a channel are counted.

@@ -17,10 +17,11 @@
 //! 3. from the memory that all ports share, while some is free.
 //!
 //! A frame without memory is lost, and reported. So is a guaranteed frame that the flow meter of its
-//! channel does not pass (IEEE 802.1Qci), before it takes memory. A port orders its frames as a host's link does, by
-//! the same disciplines: the deadline of a frame at the previous hop is its logical arrival here,
-//! so an early guaranteed frame is held ([`EarlyPolicy::HOLD`]) or is sent early only on an
-//! otherwise idle link.
+//! channel does not pass (IEEE 802.1Qci), before it takes memory.
+//!
+//! A port orders its frames as a host's link does, by the same disciplines: the deadline of a frame at
+//! the previous hop is its logical arrival here, so an early guaranteed frame is held
+//! ([`EarlyPolicy::HOLD`]) or is sent early only on an otherwise idle link.
 //!
 //! A port with preemption ([`preemption`]) sends a preemptable frame in several parts.
 //!

@@ -60,7 +60,7 @@ pub(crate) enum Waiting {
 /// How much a turn did of what was there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Done {
-    /// Nothing was there.
+    /// There was no input, and no frame to send.
     Nothing,
     /// All of it.
     All,

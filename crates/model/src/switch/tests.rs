@@ -184,8 +184,8 @@ fn what_is_ahead_of_its_time_is_held() {
 }
 
 /// The meter of channel 0 has two messages of 5 bytes at once and one each 20 us, with a tolerance of 3 us.
-/// Two pass at 0. The third would be within the contract at 20, so it passes from 17 on: not at 16. One
-/// that is dropped uses nothing up. Channel 1 has no meter, and best effort of channel 0 passes its own.
+/// Two pass at 0. The third would be within the contract at 20, so it passes from 17 on: not at 16. A
+/// dropped frame takes no tokens. Channel 1 has no meter, and best effort of channel 0 passes its own.
 #[test]
 fn a_meter_drops_what_is_beyond_the_contract() {
     let mut switch = Bench::new([port(Order::Fifo, 1000)], Bytes::ZERO);

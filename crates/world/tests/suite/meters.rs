@@ -46,9 +46,9 @@ fn bounds_and_losses(text: &str) -> Vec<(Option<f64>, u64)> {
     promises.iter().zip(&run.channels).map(of).collect()
 }
 
-/// A frame waits 40 us at its host, for one frame of the other host and itself at the first port, and for
-/// itself at the second, where frames come one after the other. The meter of the second switch is not
-/// at an edge of the network, so it drops nothing.
+/// A frame takes 40 us at its host, 80 us at the first port with a frame of the other host before it, and
+/// 40 us at the second port, where frames arrive one after the other. The second switch is not at an edge
+/// of the network, so its meters drop no frame.
 #[test]
 fn a_host_beyond_its_contract_takes_one_frame() {
     let frame = channel("a", "a", "r", "462 B", "4 ms");
@@ -83,7 +83,7 @@ fn a_meter_tolerates_the_jitter_of_a_host_or_there_is_no_bound() {
     assert!(bound.is_some() && lost == 0, "{bound:?} {lost}");
 }
 
-/// Each channel with a bound keeps it and loses nothing, whatever phases and excess the babblers have.
+/// Each channel with a bound keeps it and loses no frame at any phases and excess of the babblers.
 #[test]
 fn no_excess_reaches_a_channel_with_a_bound() {
     for seed in 0..40_u64 {
@@ -103,8 +103,8 @@ fn no_excess_reaches_a_channel_with_a_bound() {
     }
 }
 
-/// A meter restores a contract for a path of queues, each once. A path that comes back has no bound there,
-/// whatever the meter does, and neither has another channel at the port.
+/// A meter restores a contract for a path of queues, each once. A path that returns to a queue has no bound
+/// behind its meter either, and it takes that of another channel at the port.
 #[test]
 fn a_path_that_comes_back_has_no_bound_behind_its_meter() {
     let back = channel("b", "b", "r", "462 B", "4 ms")

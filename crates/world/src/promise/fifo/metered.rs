@@ -5,8 +5,8 @@
 //! shared with such a source, burdens the queues from its meter on no more than that. It has no bound
 //! itself: the meter may drop any of its frames.
 //!
-//! The meter drops nothing of a channel with a bound before it if the channel keeps the same limit: with
-//! jitter `J` and bursts `B ≤ B_max` it does if `J ≤ τ + (B_max - B) I_min`.
+//! The meter passes all frames of a channel that keeps the same limit. A channel with bursts `B ≤ B_max` and,
+//! by its bound at the host, jitter `J` does so if `J ≤ τ + (B_max - B) I_min`.
 
 use std::ops::Range;
 
