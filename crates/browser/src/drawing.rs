@@ -54,8 +54,8 @@ pub(crate) fn drawing(experiment: &Experiment) -> Value {
         "channels": channels.collect::<Vec<_>>(),
         "adapters": experiment.adapters.iter().map(|one| adapter(one, packet)).collect::<Vec<_>>(),
         "packet": packet.get(),
-        "receives": experiment.only_receives(),
-        "virtual_interfaces": experiment.via.is_some(),
+        "receives": experiment.lone_receiver().is_some(),
+        "virtual_interfaces": experiment.virtual_interfaces().is_some(),
     })
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn admit(arguments: &Admit, terminal: &mut Terminal) -> Exit {
         }
         // Settings are tried once for each answer with a refusal.
         let text = match answer.exit {
-            Exit::Fails if scenario.first().signalling.is_none() => {
+            Exit::Fails if scenario.first().signalling().is_none() => {
                 let hints = laxity_lab::fix::settings(&scenario, &points[0], None);
                 Answer::to(&scenario.experiment(&points[0]), &View { hints: &hints, ..view }).text
             }
@@ -148,7 +148,7 @@ impl Answer {
         }
         text += &format!("\nby the {:?} formulas", promises.formula).to_lowercase();
         text += if by_demand(experiment) { " and the demand test\n" } else { "\n" };
-        if !in_force(experiment) && !experiment.only_receives() && experiment.via.is_none() {
+        if experiment.schedules() && !in_force(experiment) {
             text += "EDF goes by the requested deadlines here, and those are what is promised; each bound is what\n\
                      `local_deadline = \"bound\"` would promise instead\n";
         }
@@ -328,8 +328,7 @@ fn refused(
 /// Whether the station that refuses admits by a test that knows no deadline beyond the interval.
 fn is_limited(experiment: &Experiment, advice: &mut Advice<'_>, answer: &Promise) -> bool {
     let Promise::Refused(refused) = answer else { return false };
-    let by_tables = experiment.via.is_none() && !experiment.only_receives();
-    by_tables && advice.test(refused.node) == Some(Test::DOrder)
+    experiment.schedules() && advice.test(refused.node) == Some(Test::DOrder)
 }
 
 /// The first setting with which channel `i` would have a bound, as the file would say it.

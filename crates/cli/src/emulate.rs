@@ -19,7 +19,7 @@ use laxity_report::present::check_target;
 use laxity_scenario::files::Disk;
 use laxity_scenario::{PointIndex, Scenario};
 use laxity_units::{Span, Time};
-use laxity_world::experiment::{Experiment, HostPlace, RunLength, Task};
+use laxity_world::experiment::{Experiment, HostPlace, RunLength, System, Task};
 use laxity_world::results::RealTime;
 use laxity_world::text::{clean, in_words};
 
@@ -65,13 +65,15 @@ pub(crate) fn emulate(arguments: &Emulate, terminal: &mut Terminal) -> Exit {
             return Exit::BadInput;
         }
     };
-    if scenario.first().via.is_some() {
-        return via::emulate(arguments, &scenario, &files, terminal);
-    }
-    if scenario.first().signalling.is_some() {
-        let reason = "nodes with `[signalling]` run under virtual time; `laxity serve` runs one on a network";
-        terminal.error(&format!("{}: {reason}", clean(&scenario.name)));
-        return Exit::BadInput;
+    match scenario.first().system {
+        System::Hosts { .. } | System::Receiver(_) => {}
+        System::Signalled(_) => {
+            let reason =
+                "nodes with `[signalling]` run under virtual time; `laxity serve` runs one on a network";
+            terminal.error(&format!("{}: {reason}", clean(&scenario.name)));
+            return Exit::BadInput;
+        }
+        System::VirtualInterfaces(_) => return via::emulate(arguments, &scenario, &files, terminal),
     }
     if arguments.adapters.is_some() || arguments.perfetto.is_some() {
         let reason = "`--adapters` and `--perfetto` are of scenarios with `[via]`";

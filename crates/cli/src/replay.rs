@@ -47,12 +47,12 @@ pub(crate) fn replay(arguments: &Replay, terminal: &mut Terminal) -> Exit {
             return Exit::BadInput;
         }
     };
-    let replayed = match experiment.via.is_some() {
-        true => via::replay(log, &experiment, terminal).map(|(run, replayed)| {
+    let replayed = match experiment.virtual_interfaces() {
+        Some(spec) => via::replay(log, &experiment, spec, terminal).map(|(run, replayed)| {
             let Served { departures, inputs, end, .. } = replayed.served;
             ReplayedEmulation { run, departures, inputs, end, cut: replayed.cut, trailing: replayed.trailing }
         }),
-        false => emulate::replay(log, &experiment),
+        None => emulate::replay(log, &experiment),
     };
     let replayed = match replayed {
         Ok(replayed) => replayed,

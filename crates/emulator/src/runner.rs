@@ -50,7 +50,7 @@ impl<'a> Runner<'a> {
             ClockKind::Real => {
                 let _alone = self.machine.write().unwrap_or_else(PoisonError::into_inner);
                 match experiment.emulation.host {
-                    HostPlace::Thread | HostPlace::Kernel if experiment.only_receives() => {
+                    HostPlace::Thread | HostPlace::Kernel if experiment.lone_receiver().is_some() => {
                         receiver::run(experiment, &mut |warning| self.warn(warning)).map(|ended| ended.run)
                     }
                     HostPlace::Thread => {

@@ -21,7 +21,6 @@ mod tests;
 
 use std::num::NonZero;
 
-use laxity_qos::discipline::Class;
 use laxity_scenario::{Change, PointIndex, Scenario};
 use laxity_world::experiment::{Experiment, RefusalEffect, Task};
 use laxity_world::promise::{self, Promise};
@@ -255,11 +254,7 @@ fn turn_pairs(
 fn guaranteed(experiment: &Experiment) -> impl Iterator<Item = usize> + '_ {
     let channels = experiment.channels.iter().enumerate();
     channels
-        .filter(|(_, channel)| {
-            channel.class == Class::RealTime
-                && (channel.deadline.is_some() || experiment.via.is_some())
-                && channel.refusal == RefusalEffect::Fails
-        })
+        .filter(|(_, channel)| experiment.asks_for_bound(channel) && channel.refusal == RefusalEffect::Fails)
         .map(|(i, _)| i)
 }
 

@@ -246,7 +246,7 @@ impl Property {
 
     fn judge(&self, experiment: &Experiment, run: &Run) -> Checked {
         let mut kept = Kept::default();
-        if let Some(failure) = experiment.signalling.as_ref().and_then(|_| by_nodes(run)) {
+        if let Some(failure) = experiment.signalling().and_then(|_| by_nodes(run)) {
             return Checked::Broken(failure);
         }
         if let Some(failure) = run.judged().find_map(|(of, judged)| self.exceeded(of, judged)) {

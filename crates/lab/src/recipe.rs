@@ -60,7 +60,7 @@ impl fmt::Display for NoRecipe {
 ///
 /// [`NoRecipe`] if the scenario has no hosts on links, or none called `only`.
 pub fn recipe(experiment: &Experiment, title: &str, only: Option<&str>) -> Result<String, NoRecipe> {
-    if experiment.via.is_some() {
+    if experiment.virtual_interfaces().is_some() {
         return Err(NoRecipe::VirtualInterfaces);
     }
     let nodes = nodes::names(experiment);

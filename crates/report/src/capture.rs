@@ -70,7 +70,7 @@ pub struct Capture<'a, W: Write> {
 impl<'a, W: Write> Capture<'a, W> {
     /// Begins a capture of a run of `experiment` in `writer`, with the names of its hosts.
     pub fn new(writer: W, experiment: &'a Experiment) -> Self {
-        let with_ip = experiment.signalling.is_none();
+        let with_ip = experiment.signalling().is_none();
         let mut frames = FrameCapture::new(writer, if with_ip { SNAP } else { WHOLE });
         if with_ip {
             let hosts = (0..experiment.nodes.len()).map(|node| (address(node), label(experiment, node)));
@@ -137,7 +137,7 @@ impl<'a, W: Write> Capture<'a, W> {
 
     /// Makes the frame in which `packet` goes from one node with signalling to another.
     fn wrap_whole(&mut self, [from, to]: [usize; 2], packet: &[u8]) {
-        let signalling = self.experiment.signalling.as_ref();
+        let signalling = self.experiment.signalling();
         let link = signalling.and_then(|spec| spec.between(from, to)).expect("frames leave by links");
         let network = &self.experiment.networks[link.network];
         self.begin([Some(from), Some(to)], network.tagged.then_some(0), NODES);

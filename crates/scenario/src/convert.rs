@@ -38,7 +38,7 @@ use laxity_units::Span;
 use laxity_world::experiment::{
     AdapterSpec, Admission, Attached, ChannelSpec, ClockKind, Division, Experiment, FaultSpec, HostPlace,
     HostSpec, InterfaceSpec, KindOfFault, LocalDeadline, MediumSpec, MissesEffect, Network, NodeSpec,
-    RefusalEffect, RunLength, SignallingSpec, SourceSpec, Task, ViaSpec,
+    RefusalEffect, RunLength, SignallingSpec, SourceSpec, System, Task, ViaSpec,
 };
 use serde_spanned::Spanned;
 
@@ -306,7 +306,7 @@ pub(crate) fn experiment(
     }
     let hosts = hosts.into_iter().map(|host| host.value).collect();
     let adapters = adapters.into_iter().map(|adapter| adapter.value).collect();
-    let (receivers, places): (Vec<_>, Vec<_>) = receivers?.into_iter().unzip();
+    let (mut receivers, places): (Vec<_>, Vec<_>) = receivers?.into_iter().unzip();
     let experiment = Experiment {
         seed: seed?,
         hosts,
@@ -321,13 +321,13 @@ pub(crate) fn experiment(
         emulation: emulation?,
         ports: ports?,
         task: task?,
-        receivers,
-        commands: commands?,
-        via: via?,
-        signalling: match (spec?, outages?) {
-            (Some(spec), outages) => Some(SignallingSpec { outages, ..spec }),
-            (None, _) => None,
+        system: match (spec?, via?) {
+            (Some(spec), _) => System::Signalled(SignallingSpec { outages: outages?, ..spec }),
+            (None, Some(via)) => System::VirtualInterfaces(via),
+            (None, None) if receives => System::Receiver(receivers.remove(0)),
+            (None, None) => System::Hosts { receivers },
         },
+        commands: commands?,
         groups: groups?,
         channels: channels?,
         curves: false,
@@ -340,11 +340,7 @@ pub(crate) fn experiment(
         return Err(cx.fault(&WHOLE, "no channel sends anything, so there is nothing to run", help));
     }
     format?;
-    checks::only_receives(cx, &experiment)?;
-    receiver::at_ends(cx, &experiment, &places)?;
-    via::only_virtual_interfaces(cx, &experiment)?;
-    signalling::only_nodes(cx, &experiment, &place)?;
-    checks::takes_time(cx, &experiment)?;
+    checks::of_system(cx, &experiment, &places, &place)?;
     checks::have_ports(cx, &experiment)?;
     carried::fits(cx, &experiment, &keys)?;
     checks::cut_through(cx, &experiment)?;

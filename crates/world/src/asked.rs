@@ -13,7 +13,7 @@ use crate::run::run;
 /// channel that has just sent keeps its link time for an interval after its end. So the run has all
 /// of the traffic, and its answers are those of the whole run.
 pub fn answered(experiment: &Experiment) -> Option<Run> {
-    let spec = experiment.signalling.as_ref()?;
+    let spec = experiment.signalling()?;
     let mut shorter = experiment.clone();
     if let Task::Simulate(RunLength::Time { total, .. }) = experiment.task {
         let total = last_answer(experiment, spec).map_or(total, |last| last.min(total));

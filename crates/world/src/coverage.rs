@@ -71,7 +71,7 @@ use laxity_qos::discipline::Class;
 
 use crate::experiment::{
     AdapterSpec, Admission, Attached, ChannelSpec, Experiment, HostSpec, MediumSpec, Network, NodeSpec,
-    Outlet, SourceSpec, SwitchSpec, Task,
+    Outlet, SourceSpec, SwitchSpec, System, Task,
 };
 
 pub use covered::CoveredBy;
@@ -109,11 +109,8 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         ports: _,
         // However long: a bound admits no exception.
         task: _,
-        // Those at the ends of paths: see `receiving.rs` and `promise/arriving.rs`.
-        receivers,
+        system,
         commands: _,
-        via,
-        signalling,
         // The capacity of a port for groups: see `promise/table.rs`.
         groups: _,
         channels,
@@ -121,15 +118,13 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         curves: _,
         misses: _,
     } = experiment;
-    if signalling.is_some() {
-        return Err(Uncovered::Signalled);
-    }
-    if via.is_some() {
-        return Err(Uncovered::Interfaces);
-    }
-    if experiment.only_receives() {
-        return Err(Uncovered::Receiver);
-    }
+    let receivers = match system {
+        // Those at the ends of paths: see `receiving.rs` and `promise/arriving.rs`.
+        System::Hosts { receivers } => receivers,
+        System::Receiver(_) => return Err(Uncovered::Receiver),
+        System::Signalled(_) => return Err(Uncovered::Signalled),
+        System::VirtualInterfaces(_) => return Err(Uncovered::Interfaces),
+    };
     clock_of_host(emulation)?;
     let covered = |(node, spec): (usize, &NodeSpec)| {
         let NodeSpec { name: _, host, adapters: attached } = spec;

@@ -10,6 +10,7 @@ mod meters;
 mod receiver;
 mod regulators;
 mod signalling;
+mod system;
 mod topology;
 mod via;
 
@@ -44,6 +45,7 @@ pub use signalling::{
     AskedTimes, ClockSpec, FARTHEST, Fails, LinkSpec, Outage, OwnerSpec, Routing, SignallingSpec,
     SynchroniseSpec,
 };
+pub use system::System;
 pub use topology::{Attached, Forwarding, MediumSpec, Network, NodeSpec, Outlet, SwitchSpec};
 pub use via::{Renegotiation, ViaSpec};
 
@@ -77,16 +79,10 @@ pub struct Experiment {
     pub ports: Vec<PortSpec>,
     /// The task of the experiment.
     pub task: Task,
-    /// Hosts that receive at interfaces, one for a node at most: the only node without a network,
-    /// or nodes at the ends of paths.
-    pub receivers: Vec<ReceiverSpec>,
+    /// The kind of the system, with the parts that only that kind has.
+    pub system: System,
     /// Commands for adapters during the run, where the only node receives.
     pub commands: Vec<CommandSpec>,
-    /// Adapters with virtual interfaces: then every channel is one, of two nodes. `None` where
-    /// hosts schedule.
-    pub via: Option<ViaSpec>,
-    /// Nodes that establish channels while traffic runs, in place of hosts that schedule.
-    pub signalling: Option<SignallingSpec>,
     /// Groups of channels that have a rate together, each behind that of which it is a part.
     pub groups: Vec<GroupSpec>,
     /// The channels, copies expanded, in the order of the file; at least one.

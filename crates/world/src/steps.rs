@@ -12,7 +12,7 @@ use laxity_engine::{Calendar, Limits, SimulationClock, Stop};
 use laxity_units::Time;
 
 use crate::assembly::{Assembly, FrameSink, Live, Measured, limits, managed, receiving, via};
-use crate::experiment::{Experiment, RunLength, Task};
+use crate::experiment::{Experiment, RunLength, System, Task};
 use crate::results::Run;
 
 /// The number of events without a packet's end after which a run is given up: some seconds of a
@@ -49,20 +49,25 @@ impl<'a> Steps<'a> {
         frames: Option<&'a mut FrameSink<'_>>,
     ) -> Self {
         let formula = experiment.admission.formula;
-        if let Some(spec) = &experiment.signalling {
-            let trace = trace.is_kept().then_some(trace as &mut dyn TraceSink);
-            let captured = frames.map(|frames| Box::new(frames) as managed::Captured<'_>);
-            let world = managed::of(experiment, spec, length, trace, captured);
-            return Self(Box::new(Course::new(world, length, formula)));
-        }
-        if !experiment.only_receives() && experiment.via.is_none() {
-            let world = Assembly::observed(experiment, length, trace, frames);
-            return Self(Box::new(Course::new(world, length, formula)));
-        }
-        let trace = trace.is_kept().then_some(trace as &mut dyn TraceSink);
-        Self(match &experiment.via {
-            Some(spec) => Box::new(Course::new(via::of(experiment, spec, length, trace), length, formula)),
-            None => Box::new(Course::new(receiving::of(experiment, length, trace), length, formula)),
+        let dynamic = |trace: &'a mut T| trace.is_kept().then_some(trace as &mut dyn TraceSink);
+        Self(match &experiment.system {
+            System::Hosts { .. } => {
+                let world = Assembly::observed(experiment, length, trace, frames);
+                Box::new(Course::new(world, length, formula))
+            }
+            System::Receiver(receiver) => {
+                let world = receiving::of(experiment, receiver, length, dynamic(trace));
+                Box::new(Course::new(world, length, formula))
+            }
+            System::Signalled(spec) => {
+                let captured = frames.map(|frames| Box::new(frames) as managed::Captured<'_>);
+                let world = managed::of(experiment, spec, length, dynamic(trace), captured);
+                Box::new(Course::new(world, length, formula))
+            }
+            System::VirtualInterfaces(spec) => {
+                let world = via::of(experiment, spec, length, dynamic(trace));
+                Box::new(Course::new(world, length, formula))
+            }
         })
     }
 

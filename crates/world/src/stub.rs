@@ -17,7 +17,7 @@ pub fn stub(experiment: &Experiment, point: &[usize]) -> Run {
     let channels = experiment.channels.iter().map(|spec| {
         let real_time = spec.class == Class::RealTime;
         let promised = real_time.then_some(1.0);
-        let asked = experiment.signalling.as_ref().filter(|_| real_time).map(|_| 1);
+        let asked = experiment.signalling().filter(|_| real_time).map(|_| 1);
         Channel {
             name: spec.name.clone(),
             class: if real_time { "real_time" } else { "best_effort" }.into(),
@@ -66,7 +66,7 @@ pub fn stub(experiment: &Experiment, point: &[usize]) -> Run {
     let names = resource_names(experiment);
     // A host that receives at interfaces has uses of its own.
     let receiving: Vec<String> =
-        experiment.receivers.iter().map(|at| format!("cpu{}", experiment.suffix(at.node))).collect();
+        experiment.receivers().iter().map(|at| format!("cpu{}", experiment.suffix(at.node))).collect();
     let used = |name: &String| name.starts_with("cpu") && !receiving.contains(name);
     let uses = || Use::ALL.map(|used| (used.name().to_string(), 0.0)).into();
     let attached = || experiment.nodes.iter().flat_map(|node| &node.adapters);
@@ -78,7 +78,7 @@ pub fn stub(experiment: &Experiment, point: &[usize]) -> Run {
         name: name.clone(),
         uses: match name {
             name if used(name) => uses(),
-            _ if experiment.signalling.is_some() => {
+            _ if experiment.signalling().is_some() => {
                 let kinds = crate::assembly::managed::KINDS;
                 kinds.map(|kind| (kind.to_string(), 0.0)).into()
             }

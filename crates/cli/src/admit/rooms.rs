@@ -45,7 +45,7 @@ fn stations(experiment: &Experiment, promises: &Promises) -> Vec<[String; 4]> {
 /// Slots and buffers of each interface at which a channel with a bound ends.
 fn interfaces(experiment: &Experiment, promises: &Promises) -> Vec<[String; 4]> {
     let mut rows = Vec::new();
-    for receiver in &experiment.receivers {
+    for receiver in experiment.receivers() {
         for (i, InterfaceSpec { name, config }) in receiver.interfaces.iter().enumerate() {
             let here = |channel: &ChannelSpec| receiver.entry(channel) == Some(i);
             let each = experiment.channels.iter().zip(&promises.channels);
@@ -55,9 +55,9 @@ fn interfaces(experiment: &Experiment, promises: &Promises) -> Vec<[String; 4]> 
             else {
                 continue;
             };
-            let place = match experiment.only_receives() {
-                true => clean(name),
-                false => clean(&format!("{}.{name}", experiment.name(receiver.node))),
+            let place = match experiment.schedules() {
+                true => clean(&format!("{}.{name}", experiment.name(receiver.node))),
+                false => clean(name),
             };
             rows.push([
                 place.clone(),

@@ -99,7 +99,7 @@ fn plan<'a>(arguments: &'a Emulate, scenario: &Scenario) -> Result<Plan<'a>, Str
         format!("there is no point {}: they are numbered from 0 to {last}", arguments.point)
     })?;
     let experiment = scenario.experiment(&point);
-    if experiment.via.is_none() {
+    if experiment.virtual_interfaces().is_none() {
         return Err("this point has no virtual interfaces, and others have".into());
     }
     let time = match (arguments.time, &experiment.task) {
@@ -153,9 +153,9 @@ fn setup_of(experiment: &Experiment, spec: &ViaSpec, recorded: bool) -> Setup {
 pub(crate) fn replay<R: Read + 'static>(
     log: Log<R>,
     experiment: &Experiment,
+    spec: &ViaSpec,
     terminal: &mut Terminal,
 ) -> Result<(Run, ReplayedService), ReplayError> {
-    let spec = experiment.via.as_ref().expect("the caller asked for that");
     let replayed =
         laxity_emulator::via::replay(log, setup_of(experiment, spec, false), Observed::all(experiment))?;
     let simulated = laxity_world::run(experiment);
@@ -172,7 +172,7 @@ fn serve_for(
     stop: &StopOnSignal,
     terminal: &mut Terminal,
 ) -> Result<(Served, Run, Exit), Exit> {
-    let spec = experiment.via.as_ref().expect("it was asked for");
+    let spec = experiment.virtual_interfaces().expect("it was asked for");
     let begin = |path: &PathBuf| {
         let (draft, file) = Draft::begin(path, perfetto::kind(path), &[])?;
         Ok((draft, TraceFile::new(path, BufWriter::new(file))))

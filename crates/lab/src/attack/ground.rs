@@ -44,7 +44,7 @@ pub(super) struct Player {
 /// allows. A scene has no such messages, and its contract has to allow the same pieces, so that its
 /// bounds are the same.
 pub(super) fn with_pieces(mut experiment: Experiment) -> Experiment {
-    if experiment.via.is_some() {
+    if experiment.virtual_interfaces().is_some() {
         for channel in &mut experiment.channels {
             channel.spec.min_message = channel.smallest_piece();
         }
@@ -125,7 +125,7 @@ impl Ground {
                 spec: channel.spec,
                 real_time,
                 // Bounds of virtual interfaces count only what has a source.
-                sends: match experiment.via {
+                sends: match experiment.virtual_interfaces() {
                     Some(_) if !real_time => !matches!(channel.source, SourceSpec::None),
                     _ => !real_time || bound.is_some(),
                 },
@@ -161,9 +161,10 @@ impl Ground {
     /// interface has its send queue full. Without back-pressure on the sender, time would not
     /// advance.
     pub(super) fn flood(&self, channel: usize, size: Bytes, length: Span) -> Play {
-        let Experiment { via, receivers, channels, .. } = &self.experiment;
-        let slowed = || receivers.is_empty() && self.experiment.sends_for_ever(&channels[channel]).is_none();
-        match via {
+        let experiment = &self.experiment;
+        let endless = || experiment.sends_for_ever(&experiment.channels[channel]).is_some();
+        let slowed = || experiment.receivers().is_empty() && !endless();
+        match experiment.virtual_interfaces() {
             Some(via) => Play::Window(size, via.depth.unwrap_or(1).max(1)),
             None if slowed() => Play::Flood(size),
             None => Play::Stream(size, (length / FLOOD).max(Span::from_ns(1))),

@@ -26,7 +26,7 @@ const OTHER_DEADLINES: &str = "the stations of a path are asked for other deadli
 pub(super) fn anomaly(before: &Experiment, after: &Experiment, change: &FileChange) -> Option<&'static str> {
     let named = before.channels.iter().filter(|channel| change.channels.contains(&channel.name));
     let divided = named.clone().any(|channel| channel.route.len() > 1);
-    let renegotiates = before.via.as_ref().is_some_and(|via| !via.renegotiations.is_empty());
+    let renegotiates = before.virtual_interfaces().is_some_and(|via| !via.renegotiations.is_empty());
     let shortest = |experiment: &Experiment| {
         let named = experiment.channels.iter().filter(|channel| change.channels.contains(&channel.name));
         named.map(|channel| channel.spec.smallest_packet(experiment.packet())).min()
@@ -47,7 +47,8 @@ pub(super) fn anomaly(before: &Experiment, after: &Experiment, change: &FileChan
     }
     match change.law {
         Law::Size
-            if before.via.is_some() && named.clone().any(|channel| channel.class == Class::BestEffort) =>
+            if before.virtual_interfaces().is_some()
+                && named.clone().any(|channel| channel.class == Class::BestEffort) =>
         {
             Some("best effort without an end sends shorter messages the faster")
         }
@@ -226,7 +227,7 @@ pub(super) fn lengthened(
     if fills_less(before, after) {
         return Some("packets that are fewer than the window is deep fill the stages of an adapter less");
     }
-    let mut interfaces = after.receivers.iter().flat_map(|receiver| &receiver.interfaces);
+    let mut interfaces = after.receivers().iter().flat_map(|receiver| &receiver.interfaces);
     let reserved = interfaces.any(|interface| matches!(interface.config.policy, Policy::Guaranteed(_)));
     (change.law == Law::Receiver && reserved)
         .then_some("a faster program finishes more packets in its budget, and each lets a spare one be taken")

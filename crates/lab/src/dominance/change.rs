@@ -66,7 +66,7 @@ pub struct FileChange {
 /// All changes of the file `text`, which describes `experiment`.
 pub fn changes(text: &str, experiment: &Experiment) -> Vec<FileChange> {
     let file = File::new(text);
-    let within = experiment.via.is_none() && !experiment.only_receives() && anomaly::by_order(experiment);
+    let within = experiment.schedules() && anomaly::by_order(experiment);
     let mut all = Changes { file: &file, experiment, within, found: Vec::new() };
     for place in file.channels() {
         all.of_channel(place);
@@ -147,7 +147,7 @@ impl Changes<'_> {
 
     fn of_hosts(&mut self) {
         let experiment = self.experiment;
-        if experiment.only_receives() {
+        if experiment.lone_receiver().is_some() {
             for place in self.file.places(|heading| heading == "[host]") {
                 for factor in FASTER {
                     let speed = experiment.hosts[0].speedup * factor;

@@ -144,7 +144,7 @@ impl Missing {
         if experiment.adapters.iter().any(|adapter| matches!(adapter, AdapterSpec::Described(_))) {
             self.everywhere("stages, buffers and policing inside adapters: they are those of the device");
         }
-        if experiment.signalling.is_some() {
+        if experiment.signalling().is_some() {
             self.everywhere("signalling: `laxity serve` runs nodes that establish channels");
         }
         if channels.iter().any(|channel| channel.reader.is_some()) {

@@ -66,7 +66,7 @@ struct Link {
 /// The network of `experiment` as SVG; `None` if it has one host, or more places than are legible.
 pub fn svg(experiment: &Experiment) -> Option<String> {
     let places = experiment.nodes.len() + experiment.switches.len();
-    if experiment.nodes.len() < 2 || places > MOST || experiment.via.is_some() {
+    if experiment.nodes.len() < 2 || places > MOST || experiment.virtual_interfaces().is_some() {
         return None;
     }
     let graph = Graph::of(experiment);
@@ -87,7 +87,7 @@ impl Graph {
             let Some(to) = graph.names.iter().position(|name| *name == outlet.to) else { continue };
             graph.link(first + outlet.switch, to).rate = rate(&outlet.config.link);
         }
-        for link in experiment.signalling.iter().flat_map(|spec| &spec.links) {
+        for link in experiment.signalling().iter().flat_map(|spec| &spec.links) {
             let costs = LinkCosts { per_byte: link.per_byte, ..LinkCosts::default() };
             graph.link(link.ends[0], link.ends[1]).rate = rate(&costs);
         }

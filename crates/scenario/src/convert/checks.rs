@@ -57,20 +57,37 @@ pub(super) fn host_in_thread(cx: &mut Context<'_>, experiment: &Experiment) -> R
     }
 }
 
-/// Refuses what a host that receives at interfaces has no part of.
-pub(super) fn only_receives(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
-    // Those of nodes with names are judged by `receiver::at_ends`.
-    if experiment.receivers.is_empty() || experiment.nodes[0].name.is_some() {
-        if experiment.emulation.host == HostPlace::Kernel {
-            let reason = "a kernel is a host for what comes in at interfaces";
-            return Err(cx.fault(
-                &WHOLE,
-                reason,
-                "say `host = \"thread\"` or `\"model\"`, or add an `[[interface]]`",
-            ));
-        }
-        return Ok(());
+/// Refuses what the kind of system has no part of. `receivers` are the places of receivers, and
+/// `signalling` is that of nodes with signalling.
+pub(super) fn of_system(
+    cx: &mut Context<'_>,
+    experiment: &Experiment,
+    receivers: &[Range<usize>],
+    signalling: &Range<usize>,
+) -> Result<(), Reported> {
+    if experiment.emulation.host == HostPlace::Kernel && experiment.lone_receiver().is_none() {
+        let reason = "a kernel is a host for what comes in at interfaces";
+        let help = "say `host = \"thread\"` or `\"model\"`, or add an `[[interface]]`";
+        return Err(cx.fault(&WHOLE, reason, help));
     }
+    match &experiment.system {
+        System::Hosts { .. } => {
+            receiver::at_ends(cx, experiment, receivers)?;
+            without_rounds(cx, experiment)?;
+            takes_time(cx, experiment)
+        }
+        System::Receiver(receiver) => only_receives(cx, experiment, receiver),
+        System::Signalled(_) => signalling::only_nodes(cx, experiment, signalling),
+        System::VirtualInterfaces(via) => via::only_virtual_interfaces(cx, experiment, via),
+    }
+}
+
+/// Refuses what a host that receives at interfaces, without a network, has no part of.
+fn only_receives(
+    cx: &mut Context<'_>,
+    experiment: &Experiment,
+    receiver: &ReceiverSpec,
+) -> Result<(), Reported> {
     let Experiment { nodes, networks, faults, ports, clock, admission, task, .. } = experiment;
     let network = &networks[0];
     let plain = nodes.len() == 1 && matches!(network.medium, MediumSpec::PointToPoint);
@@ -107,13 +124,13 @@ pub(super) fn only_receives(cx: &mut Context<'_>, experiment: &Experiment) -> Re
             "in real time, a host that receives at interfaces is a thread or the kernel",
             "say `host = \"thread\"` under `[emulation]`, or remove `clock` under `[run]`",
         ),
-        () if *clock == ClockKind::Real && !is_plain(experiment) => (
+        () if *clock == ClockKind::Real && !is_plain(experiment, receiver) => (
             "in real time a host that receives has one program, buffers of each interface alone and no commands, and discards what is \
              newest",
             "remove `[[program]]`, `[[command]]`, `pool`, `buffers_real_time` and `discard`, or `clock` under `[run]`",
         ),
         () if *clock == ClockKind::Real && experiment.emulation.host == HostPlace::Kernel => {
-            match of_kernel(experiment) {
+            match of_kernel(experiment, receiver) {
                 Ok(()) => return Ok(()),
                 Err(fault) => fault,
             }
@@ -127,22 +144,22 @@ pub(super) fn only_receives(cx: &mut Context<'_>, experiment: &Experiment) -> Re
 const LONGEST_FRAME: Bytes = Bytes::new(9014);
 
 /// Whether a kernel can be the host of `experiment`, or else why not and what then.
-fn of_kernel(experiment: &Experiment) -> Result<(), (&'static str, &'static str)> {
+fn of_kernel(experiment: &Experiment, receiver: &ReceiverSpec) -> Result<(), (&'static str, &'static str)> {
     let by_adapter = |interface: &InterfaceSpec| {
         let policy = &interface.config.policy;
         policy.context() == Routine::Routine && !policy.defers_protocol()
     };
-    let interfaces = || experiment.receivers.iter().flat_map(|receiver| &receiver.interfaces);
-    if !interfaces().all(by_adapter) {
+    let interfaces = &receiver.interfaces;
+    if !interfaces.iter().all(by_adapter) {
         return Err((
             "a kernel polls as it likes, and only what its adapter does can be chosen",
             "use `interrupt`, `explicit`, `limited`, `backoff`, `guaranteed` or `coalescing`, or `host = \"thread\"`",
         ));
     }
-    if interfaces().any(|interface| interface.config.buffers.is_none()) {
+    if interfaces.iter().any(|interface| interface.config.buffers.is_none()) {
         return Err(("a kernel's program has buffers", "remove `buffers = \"none\"`"));
     }
-    if interfaces().count() > 256 {
+    if interfaces.len() > 256 {
         return Err((
             "there are addresses for 256 interfaces",
             "have fewer interfaces, or `host = \"thread\"`",
@@ -155,10 +172,8 @@ fn of_kernel(experiment: &Experiment) -> Result<(), (&'static str, &'static str)
 }
 
 /// Whether a receiving host does only work that a host in a thread can do.
-fn is_plain(experiment: &Experiment) -> bool {
-    let Some(ReceiverSpec { node: _, interfaces, programs }) = experiment.lone_receiver() else {
-        return false;
-    };
+fn is_plain(experiment: &Experiment, receiver: &ReceiverSpec) -> bool {
+    let ReceiverSpec { node: _, interfaces, programs } = receiver;
     let one = matches!(&programs[..], [one] if one.config == ProgramConfig::of(one.config.work));
     let plain = |interface: &InterfaceSpec| {
         interface.config.discard == Discard::Newest && interface.config.buffers_real_time == 0
@@ -184,11 +199,20 @@ pub(super) fn have_ports(cx: &mut Context<'_>, experiment: &Experiment) -> Resul
     outcome
 }
 
-/// Refuses endless sources without a limit of rate: they would send for ever at one instant.
-pub(super) fn takes_time(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
-    if experiment.via.is_some() || experiment.signalling.is_some() {
-        return Ok(());
+/// Refuses sources that send in rounds.
+fn without_rounds(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
+    let rounds = |channel: &&ChannelSpec| matches!(channel.source, SourceSpec::Rounds { .. });
+    match experiment.channels.iter().find(rounds) {
+        Some(channel) => {
+            let reason = format!("channel `{}` sends in rounds, which virtual interfaces do", channel.name);
+            Err(cx.fault(&WHOLE, reason, "add `[via]`, or use another source"))
+        }
+        None => Ok(()),
     }
+}
+
+/// Refuses endless sources without a limit of rate: they would send for ever at one instant.
+fn takes_time(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
     for channel in experiment.channels.iter().filter(|channel| channel.source.is_endless()) {
         let (reason, help) = match experiment.sends_for_ever(channel) {
             Some(ForEver::Decays) => (

@@ -235,11 +235,11 @@ pub(super) fn at_ends(
     if let Some((reason, help)) = whole {
         return Err(cx.fault(&WHOLE, reason, help));
     }
-    for (receiver, place) in experiment.receivers.iter().zip(places) {
+    for (receiver, place) in experiment.receivers().iter().zip(places) {
         let (node, host) = (receiver.node, experiment.host(receiver.node));
         let name = experiment.name(node);
         // Of several copies of a node some may be left without a channel.
-        let alike = || experiment.receivers.iter().zip(places).filter(|(_, other)| *other == place);
+        let alike = || experiment.receivers().iter().zip(places).filter(|(_, other)| *other == place);
         let ends =
             |channel: &ChannelSpec| alike().any(|(receiver, _)| channel.route.last() == Some(&receiver.node));
         let sends = |channel: &ChannelSpec| channel.senders().contains(&node);

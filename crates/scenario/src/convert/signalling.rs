@@ -387,9 +387,6 @@ pub(super) fn only_nodes(
     experiment: &Experiment,
     place: &Range<usize>,
 ) -> Result<(), Reported> {
-    if experiment.signalling.is_none() {
-        return Ok(());
-    }
     let Experiment { ports, clock, admission, task, .. } = experiment;
     let default = matches!(admission.formula, Some(Formula::Corrected)) && admission.test == Test::Demand;
     let (reason, help) = match () {

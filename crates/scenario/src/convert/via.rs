@@ -270,18 +270,11 @@ fn costs(
 }
 
 /// Refuses what a cluster of virtual interfaces has no part of, and what would never end.
-pub(super) fn only_virtual_interfaces(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
-    let Some(via) = &experiment.via else {
-        let rounds = |channel: &&ChannelSpec| matches!(channel.source, SourceSpec::Rounds { .. });
-        return match experiment.channels.iter().find(rounds) {
-            Some(channel) => {
-                let reason =
-                    format!("channel `{}` sends in rounds, which virtual interfaces do", channel.name);
-                Err(cx.fault(&WHOLE, reason, "add `[via]`, or use another source"))
-            }
-            None => Ok(()),
-        };
-    };
+pub(super) fn only_virtual_interfaces(
+    cx: &mut Context<'_>,
+    experiment: &Experiment,
+    via: &ViaSpec,
+) -> Result<(), Reported> {
     let Experiment { faults, ports, clock, admission, task, channels, .. } = experiment;
     let instant = via.adapter.engines.network.takes(Bytes::new(1)).is_zero();
     let (reason, help) = match () {

@@ -55,7 +55,7 @@ fn refused(text: &str, line: &str, says: &str) {
 fn interfaces_and_programs_are_at_nodes_by_name() {
     let scenario = right(ENDS);
     let experiment = scenario.experiment(&scenario.points().next().unwrap());
-    let [receiver] = &experiment.receivers[..] else { panic!("one receives") };
+    let [receiver] = experiment.receivers() else { panic!("one receives") };
     assert_eq!((experiment.name(receiver.node), receiver.programs[0].name.as_str()), ("b".into(), "control"));
     assert_eq!((experiment.channels[0].interface, experiment.ends_at_interfaces()), (Some(0), true));
     let elsewhere = format!(

@@ -246,7 +246,7 @@ source = { kind = "periodic", interval = "3 us" }
     refused(&format!("{RIGHT}\n[emulation]\nhost = \"kernel\""), &["add an `[[interface]]`"]);
     // In virtual time the place of the host does not matter.
     assert_eq!(
-        only(&plain.replace("clock = \"real\"", "").replace("limited", "timed")).receivers[0]
+        only(&plain.replace("clock = \"real\"", "").replace("limited", "timed")).receivers()[0]
             .interfaces
             .len(),
         1
@@ -262,7 +262,7 @@ fn sweeps_set_programs_by_name_and_commands_as_a_list() {
     let scenario = right(&budgets);
     let points: Vec<Experiment> = scenario.points().map(|point| scenario.experiment(&point)).collect();
     let budget = |experiment: &Experiment| {
-        experiment.receivers[0].programs[0].config.reserved.map(|reserved| reserved.budget)
+        experiment.receivers()[0].programs[0].config.reserved.map(|reserved| reserved.budget)
     };
     assert_eq!(budget(&points[0]), Some(Span::from_us(90)));
     assert_eq!(budget(&points[1]), Some(Span::from_us(100)));

@@ -68,7 +68,7 @@ source = { kind = "continuous" }
 #[test]
 fn a_file_says_when_and_what() {
     let experiment = right(FILE).first();
-    let spec = experiment.signalling.as_ref().expect("the file has nodes");
+    let spec = experiment.signalling().expect("the file has nodes");
     let ms = Span::from_ms;
     let AskedTimes::Once { at, until, changes } = &experiment.channels[0].asked else { panic!() };
     assert_eq!((*at, *until), (ms(100), Some(ms(9000))));
@@ -99,7 +99,7 @@ fn a_file_says_when_and_what() {
 #[test]
 fn a_deadline_is_in_true_time() {
     let experiment = right(FILE).first();
-    let (spec, film) = (experiment.signalling.as_ref().unwrap(), &experiment.channels[0]);
+    let (spec, film) = (experiment.signalling().unwrap(), &experiment.channels[0]);
     let asked = spec.in_local_time(film.route.len(), film.contract().unwrap()).unwrap();
     assert_eq!(asked.deadline, Span::from_us(60_000 - 3) - Span::from_ns(3));
     let bound = spec.bound(film.route.len(), &asked);

@@ -85,7 +85,7 @@ fn refused_once(text: &str, says: &str) {
 #[test]
 fn a_cluster_is_what_its_file_says() {
     let experiment = only(VIRTUAL);
-    let via = experiment.via.unwrap();
+    let via = experiment.virtual_interfaces().unwrap();
     assert_eq!(via.adapter.firmware, Firmware::QualityOfService);
     let ViLimits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort, doorbells } =
         via.adapter.limits;
@@ -96,7 +96,7 @@ fn a_cluster_is_what_its_file_says() {
     assert_eq!(experiment.channels[0].vtick().unwrap().interval(), Span::from_us(512));
     assert_eq!(experiment.channels[1].vtick(), None);
     assert_eq!(experiment.channels[3].route, [1, 0]);
-    let faster = only(&with("nodes = 3", "nodes = 3\nspeedup = 2")).via.unwrap().adapter;
+    let faster = only(&with("nodes = 3", "nodes = 3\nspeedup = 2")).virtual_interfaces().unwrap().adapter;
     assert_eq!(faster.costs.data * 2, via.adapter.costs.data);
     assert_eq!(faster.engines, via.adapter.engines);
 }
@@ -396,7 +396,8 @@ fn told_apart_best_effort_has_what_is_set_aside() {
     // among the received messages. From Table 1, with a round of polls each: their time on both
     // processors and both HDMA, on the one NSDMA and on the one NRDMA of the route. Giving a stamp
     // is part of noting a doorbell.
-    let ViaSpec { adapter: ViaConfig { costs, engines, .. }, .. } = only(BESIDE).via.unwrap();
+    let experiment = only(BESIDE);
+    let ViaSpec { adapter: ViaConfig { costs, engines, .. }, .. } = experiment.virtual_interfaces().unwrap();
     let us = |span: Span| span.as_secs_f64() * 1e6;
     let (round, kib) = (0.4, Bytes::from_kib(4));
     let program = us(costs.data) + 3.0 * us(costs.fragment);

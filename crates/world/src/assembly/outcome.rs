@@ -487,10 +487,7 @@ pub(super) fn no_bound(
     match promise {
         Promise::Unbounded(why, _) => return why.sentence().into(),
         Promise::Likely(share) => return format!("at most {share:.2e} of its messages are late or dropped"),
-        Promise::BestEffort if experiment.channels[i].deadline.is_some() => {}
-        // A virtual interface requests a bandwidth.
-        Promise::BestEffort
-            if experiment.via.is_some() && experiment.channels[i].class == Class::RealTime => {}
+        Promise::BestEffort if experiment.asks_for_bound(&experiment.channels[i]) => {}
         _ => return String::new(),
     }
     match advice {

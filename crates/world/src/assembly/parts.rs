@@ -11,7 +11,7 @@ use laxity_units::{Span, Time};
 
 use super::alike::Templates;
 use crate::experiment::{
-    AdapterSpec, Chance, Experiment, HostSpec, Laps, MediumSpec, Network, Placement, Regulators,
+    AdapterSpec, Chance, Experiment, HostSpec, Laps, MediumSpec, Network, Placement, Regulators, System,
 };
 use crate::promise::{Promise, held};
 
@@ -82,16 +82,13 @@ fn adapter(spec: &AdapterSpec, host: &HostSpec) -> adapter::Adapter {
 
 /// The names of all resources of a run: CPUs, stages of adapters, and buses that these share.
 pub(crate) fn resource_names(experiment: &Experiment) -> Vec<String> {
-    let mut names = Vec::new();
-    if let Some(spec) = &experiment.signalling {
-        return super::managed::resource_names(experiment, spec);
+    match &experiment.system {
+        System::Hosts { .. } | System::Receiver(_) => {}
+        System::Signalled(spec) => return super::managed::resource_names(experiment, spec),
+        System::VirtualInterfaces(_) => return super::via::resource_names(experiment),
     }
+    let mut names = Vec::new();
     for number in 0..experiment.nodes.len() {
-        let suffix = experiment.suffix(number);
-        if experiment.via.is_some() {
-            names.extend(laxity_model::via::Unit::ALL.map(|unit| format!("{}{suffix}", unit.resource())));
-            continue;
-        }
         names.extend(cpu_names(experiment, number));
         for link in experiment.links_of(number) {
             let suffix = experiment.suffix_of(number, link);

@@ -36,10 +36,11 @@ use traced::Traced;
 /// `trace` records the CPU's work and the packets' arrivals at programs.
 pub(crate) fn of<'a>(
     experiment: &'a Experiment,
+    receiver: &ReceiverSpec,
     length: RunLength,
     trace: Option<&'a mut dyn TraceSink>,
 ) -> Receiving<'a, Receiver> {
-    let receiver = experiment.receiver_at_rest(lone(experiment));
+    let receiver = experiment.receiver_at_rest(receiver);
     let mut world = Receiving::new(experiment, length, receiver);
     world.traced = trace.map(|trace| Traced::new(experiment, trace));
     world

@@ -88,7 +88,7 @@ impl Entry {
 impl Terminals {
     /// The receivers of `experiment`, where `promises` were given.
     pub(super) fn new(experiment: &Experiment, promises: &[Promise]) -> Self {
-        let receivers = experiment.receivers.iter();
+        let receivers = experiment.receivers().iter();
         let terminal = receivers.map(|receiver| {
             let entry = |(i, channel): (usize, &ChannelSpec)| {
                 let interface = receiver.entry(channel)?;
@@ -105,7 +105,7 @@ impl Terminals {
             }
         });
         let mut places = vec![None; experiment.nodes.len()];
-        for (place, receiver) in experiment.receivers.iter().enumerate() {
+        for (place, receiver) in experiment.receivers().iter().enumerate() {
             places[receiver.node] = Some(place);
         }
         Self { all: terminal.collect(), places }

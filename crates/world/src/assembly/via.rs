@@ -15,6 +15,7 @@ mod programs;
 mod traced;
 
 pub use observed::Observed;
+pub(super) use outcome::resource_names;
 pub use outcome::served;
 
 use laxity_engine::trace::TraceSink;

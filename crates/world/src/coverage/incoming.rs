@@ -68,7 +68,7 @@ fn incoming_by(experiment: &Experiment, node: usize, link: LinkId) -> Result<Inc
 
 /// Whether no packet leaves `node`, be it of a channel or of signalling.
 fn only_receives(experiment: &Experiment, node: usize) -> bool {
-    largest(experiment, node).is_zero() && experiment.signalling.is_none()
+    largest(experiment, node).is_zero() && experiment.signalling().is_none()
 }
 
 /// The stages on the receive path of frames from `sources`.

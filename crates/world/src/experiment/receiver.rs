@@ -42,27 +42,9 @@ pub struct ProgramSpec {
 }
 
 impl Experiment {
-    /// The receiver that is all of the experiment: a host without a network, at which sources
-    /// deliver by themselves.
-    ///
-    /// A network with a receiver has two nodes at least, since a receiving node does not send.
-    pub fn lone_receiver(&self) -> Option<&ReceiverSpec> {
-        self.receivers.first().filter(|_| self.nodes.len() == 1)
-    }
-
-    /// Whether the experiment is a host without a network, at which sources deliver by themselves.
-    pub fn only_receives(&self) -> bool {
-        self.lone_receiver().is_some()
-    }
-
-    /// Whether channels of a network end at interfaces.
-    pub fn ends_at_interfaces(&self) -> bool {
-        !self.receivers.is_empty() && !self.only_receives()
-    }
-
     /// The receiver at `node`, and its place among all.
     pub fn receiver_at(&self, node: usize) -> Option<(usize, &ReceiverSpec)> {
-        self.receivers.iter().enumerate().find(|(_, receiver)| receiver.node == node)
+        self.receivers().iter().enumerate().find(|(_, receiver)| receiver.node == node)
     }
 
     /// The receiver at which `channel` ends, and its place among all.
@@ -80,7 +62,7 @@ impl Experiment {
     pub fn interface_of_mut(&mut self, channel: usize) -> Option<&mut InterfaceSpec> {
         let channel = &self.channels[channel];
         let (place, interface) = (self.receiver_of(channel)?.0, channel.interface?);
-        Some(&mut self.receivers[place].interfaces[interface])
+        Some(&mut self.receivers_mut()[place].interfaces[interface])
     }
 
     /// Whether packets of `class` arrive at the interfaces of `receiver` for which `here` holds.
@@ -92,7 +74,7 @@ impl Experiment {
         class: Class,
         here: impl Fn(&ChannelSpec) -> bool,
     ) -> bool {
-        let excess = |channel: &ChannelSpec| channel.sends_excess() && !self.only_receives();
+        let excess = |channel: &ChannelSpec| channel.sends_excess() && self.schedules();
         let sends = |channel: &ChannelSpec| match class {
             Class::RealTime => channel.class == Class::RealTime,
             Class::BestEffort => channel.class == Class::BestEffort || excess(channel),

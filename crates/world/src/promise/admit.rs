@@ -14,22 +14,19 @@ use super::station::GoesBy;
 use super::table::{Reservation, Reserved, Tables, longest_way};
 use super::{arriving, asks, backlog, chances, computing, fifo, via};
 use crate::coverage::{Uncovered, coverage, notices, receiving, spaced};
-use crate::experiment::{ChannelSpec, Experiment, HostSpec, LocalDeadline, ReceiverSpec};
+use crate::experiment::{ChannelSpec, Experiment, HostSpec, LocalDeadline, ReceiverSpec, System};
 
 /// Admits the channels of `experiment` in order, by `formula`; or why none of them can be promised
 /// anything.
 pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, Uncovered> {
-    if let Some(receiver) = experiment.lone_receiver() {
-        let channels = where_they_come_in(experiment, receiver)?;
-        return Ok(Promises { formula, channels, computing: Vec::new() });
-    }
-    if experiment.via.is_some() {
-        return Ok(Promises { formula, channels: via::connections(experiment)?, computing: Vec::new() });
-    }
-    if experiment.ends_at_interfaces() {
-        return arriving::promises(experiment, formula);
-    }
-    along_paths(experiment, formula)
+    let channels = match &experiment.system {
+        System::Hosts { receivers } if receivers.is_empty() => return along_paths(experiment, formula),
+        System::Hosts { .. } => return arriving::promises(experiment, formula),
+        System::Receiver(receiver) => where_they_come_in(experiment, receiver)?,
+        System::Signalled(_) => return Err(Uncovered::Signalled),
+        System::VirtualInterfaces(_) => via::connections(experiment)?,
+    };
+    Ok(Promises { formula, channels, computing: Vec::new() })
 }
 
 /// The same for the paths of channels, as far as the interfaces at which they end.

@@ -121,7 +121,7 @@ pub(crate) fn policer(experiment: &Experiment, i: usize, promise: &Promise) -> O
 /// channel needs.
 fn received(experiment: &Experiment, mut paths: Promises) -> (Promises, Vec<Span>) {
     let mut needs = vec![Span::ZERO; experiment.channels.len()];
-    for receiver in &experiment.receivers {
+    for receiver in experiment.receivers() {
         at_receiver(experiment, receiver, &mut paths.channels, &mut needs);
     }
     (paths, needs)

@@ -15,7 +15,7 @@ pub fn proofs(experiment: &Experiment, station: usize) -> Result<Vec<&'static st
     if let Some((_, receiver)) = experiment.receiver_at(station) {
         return receiving(experiment, receiver).map(|_| vec!["reception::bound"]);
     }
-    if experiment.via.is_some() {
+    if experiment.virtual_interfaces().is_some() {
         return super::promises(experiment, Default::default()).map(|_| vec!["holistic"]);
     }
     if let Some(bounded) = queue(experiment, station) {

@@ -21,7 +21,7 @@ use super::room::{self, NO_END};
 use super::table::{Reserved, Tables};
 use super::via::Before;
 use crate::coverage::{Uncovered, coverage, delivers_at_once, passes, receiving};
-use crate::experiment::{ChannelSpec, Experiment, ReceiverSpec, SourceSpec};
+use crate::experiment::{ChannelSpec, Experiment, ReceiverSpec, SourceSpec, System};
 use crate::traffic::conformance::conforms;
 
 /// How far a refused channel is from admission.
@@ -160,8 +160,7 @@ impl<'a> Advice<'a> {
         let (experiment, formula) = (self.experiment, self.formula);
         let turns = &self.turns;
         let beside = |tables| Beside { experiment, formula, index, tables, turns };
-        let by_tables = experiment.via.is_none() && experiment.receivers.is_empty();
-        if !by_tables || passes(experiment, &experiment.channels[index]) {
+        if !by_tables(experiment) || passes(experiment, &experiment.channels[index]) {
             return ask(beside(None));
         }
         let all = self.all.get_or_insert_with(|| All::of(experiment, formula, None));
@@ -170,6 +169,15 @@ impl<'a> Advice<'a> {
             return ask(beside(All::of(experiment, formula, Some(index)).tables.as_mut()));
         }
         ask(beside(all.tables.as_mut()))
+    }
+}
+
+/// Whether tables of stations decide which channels are admitted, apart from FIFO queues.
+fn by_tables(experiment: &Experiment) -> bool {
+    match &experiment.system {
+        System::Hosts { receivers } => receivers.is_empty(),
+        System::Signalled(_) => true,
+        System::Receiver(_) | System::VirtualInterfaces(_) => false,
     }
 }
 
@@ -232,14 +240,13 @@ impl Beside<'_> {
     /// `station` is the one that refuses, if any does.
     fn shortfall(&mut self, station: Option<usize>) -> Option<Shortfall> {
         let Self { experiment, formula, index, tables, turns } = self;
-        if let Some(receiver) = experiment.lone_receiver() {
-            return where_it_comes_in(experiment, receiver, *index);
+        match &experiment.system {
+            System::Hosts { .. } | System::Signalled(_) => {}
+            System::Receiver(receiver) => return where_it_comes_in(experiment, receiver, *index),
+            System::VirtualInterfaces(_) => return of_a_virtual_interface(experiment, *index),
         }
         if experiment.ends_at_interfaces() || passes(experiment, &experiment.channels[*index]) {
             return of_all_others((experiment, *formula, *index), turns);
-        }
-        if experiment.via.is_some() {
-            return of_a_virtual_interface(experiment, *index);
         }
         let tables = tables.as_mut()?;
         let channel = &experiment.channels[*index];
@@ -293,10 +300,11 @@ impl Beside<'_> {
         let Self { experiment, formula, index, tables, turns } = self;
         let channel = &experiment.channels[*index];
         let asked = channel.spec.min_interval;
+        let virtual_interfaces = experiment.virtual_interfaces().map(|_| Before::of(experiment, *index));
         // If the source keeps the contract, the advice is for one that keeps the new one. Virtual
         // interfaces hold messages back.
         let silent = matches!(channel.source, SourceSpec::None);
-        let keeps = experiment.via.is_none() && !silent && conforms(channel);
+        let keeps = virtual_interfaces.is_none() && !silent && conforms(channel);
         let with = |interval, deadline: Option<Span>| {
             let mut channel = channel.clone();
             channel.spec.min_interval = interval;
@@ -306,11 +314,9 @@ impl Beside<'_> {
             }
             channel
         };
-        let others = experiment.via.is_some() || !experiment.receivers.is_empty();
-        if tables.is_none() && !others && !passes(experiment, channel) {
+        if tables.is_none() && by_tables(experiment) && !passes(experiment, channel) {
             return None;
         }
-        let virtual_interfaces = experiment.via.is_some().then(|| Before::of(experiment, *index));
         let mut fits = |channel: ChannelSpec| match (&mut *tables, &virtual_interfaces) {
             (Some(tables), _) => {
                 let request = request(experiment, &channel).ok().flatten();
@@ -328,8 +334,9 @@ impl Beside<'_> {
         };
         let by_deadline_or_level =
             [Order::MultiClassEdf, Order::Edf, Order::FixedPriority, Order::StrictPriority, Order::Fifo];
-        let rates =
-            |station: &usize| experiment.via.is_none() && !by_deadline_or_level.contains(&order(*station));
+        let rates = |station: &usize| {
+            virtual_interfaces.is_none() && !by_deadline_or_level.contains(&order(*station))
+        };
         let least = if channel.senders().iter().any(rates) { least_of_some } else { least };
         let mut in_time = |interval| fits(with(interval, channel.deadline));
         if let Some(interval) = least(asked, &mut in_time) {
@@ -376,7 +383,7 @@ fn of_a_virtual_interface(experiment: &Experiment, index: usize) -> Option<Short
 /// last transmission.
 pub fn undelivered(experiment: &Experiment, formula: Formula) -> Vec<Option<Uncovered>> {
     let none = || vec![None; experiment.channels.len()];
-    if experiment.via.is_some() || experiment.only_receives() {
+    if !experiment.schedules() {
         return none();
     }
     let Ok(coverage) = coverage(experiment) else { return none() };

@@ -58,7 +58,7 @@ impl Of {
         let rest = experiment
             .receiver_of(channel)
             .is_some_and(|(_, receiver)| experiment.arrives(receiver, Class::BestEffort, here));
-        let sent = !experiment.only_receives();
+        let sent = experiment.lone_receiver().is_none();
         match self {
             Of::Messages if sent => Some(channel.message_slots.into()),
             Of::Packets if sent => Some(channel.packet_slots),

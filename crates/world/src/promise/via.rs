@@ -237,8 +237,7 @@ pub(super) fn connections(experiment: &Experiment) -> Result<Vec<Promise>, Uncov
         let shortest = views[0].cluster.paths[i].shortest;
         let spread = longest.saturating_sub(shortest).as_secs_f64();
         let interval = experiment
-            .via
-            .as_ref()
+            .virtual_interfaces()
             .map_or(channels[i].spec.min_interval, |spec| spec.least_interval(i, &channels[i]));
         let jitter_fraction = spread / interval.as_secs_f64();
         promises[i] = Promise::Connected(Connection { longest, shortest, jitter_fraction });

@@ -223,7 +223,7 @@ fn no_bound_without_one_on_the_path_or_where_packets_come_ahead() {
 fn copies_of_a_node_receive_each_for_itself() {
     let both = with("[node.b]", "[node.b]\ncount = 2").replace("to = \"b\"", "to = \"b\"\ncount = 2");
     let experiment = experiment(&both);
-    assert_eq!(experiment.receivers.len(), 2);
+    assert_eq!(experiment.receivers().len(), 2);
     let run = laxity_world::run(&experiment);
     assert!(run.channels.iter().all(|channel| channel.delivered == Some(200)), "{:?}", run.channels);
     assert!(run.figures.contains_key("longest_ring@b-1") && run.figures.contains_key("longest_ring@b-2"));

@@ -179,7 +179,7 @@ fn config(
 
 /// The first node of `experiment` that cannot be, and why: its links are too slow for its signalling.
 pub(crate) fn impossible(experiment: &Experiment) -> Option<(usize, NotANode)> {
-    let spec = experiment.signalling.as_ref()?;
+    let spec = experiment.signalling()?;
     let links = links::of(experiment, spec);
     let joined = (0..experiment.nodes.len()).filter(|node| links.iter().any(|link| link.from == *node));
     joined.into_iter().find_map(|node| {

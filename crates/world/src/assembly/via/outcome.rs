@@ -21,6 +21,12 @@ pub fn served(experiment: &Experiment, adapters: &[ViaReport], channels: Vec<Obs
     run
 }
 
+/// The names of the units of all adapters.
+pub(in crate::assembly) fn resource_names(experiment: &Experiment) -> Vec<String> {
+    let units = |node| Unit::ALL.map(|unit| format!("{}{}", unit.resource(), experiment.suffix(node)));
+    (0..experiment.nodes.len()).flat_map(units).collect()
+}
+
 /// How busy units were between two looks, and what adapters had been through at the end.
 fn tell_adapters(
     run: &mut Run,
