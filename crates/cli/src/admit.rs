@@ -266,9 +266,9 @@ fn refused(
         let all: Vec<String> = room.iter().map(least).collect();
         *text += &format!("  with {} it would be admitted\n", all.join(", and "));
     }
-    let no_room = answer.lacks_room();
+    // Buffers are for a contract, and another deadline or rate keeps no request beside the deadline.
+    let other_reason = answer.lacks_room() || answer.is_unkept();
     match shortfall.proposal(channel) {
-        _ if answer.is_unkept() => {}
         Some(proposal) => {
             let message = shortfall
                 .slots
@@ -279,9 +279,7 @@ fn refused(
                 if slots.is_empty() { String::new() } else { format!(", with {}", slots.join(", and ")) };
             *text += &format!("  {proposal} would be admitted{slots}\n");
         }
-        // Buffers are for a contract and not for a deadline.
-        None if no_room => {}
-        None if channel.deadline.is_none() => {}
+        None if other_reason || channel.deadline.is_none() => {}
         None if is_limited(experiment, advice, answer) => {
             *text += &format!(
                 "  no deadline up to its interval, {}, was found that would be admitted beside the others, and the test in use \
@@ -306,7 +304,7 @@ fn refused(
             };
             *text += &format!("  a message each {least} would be admitted {due}, {rate}\n");
         }
-        None if no_room || answer.is_unkept() => {}
+        None if other_reason => {}
         None => *text += "  no rate was found at which it would be admitted beside the others\n",
     }
     if let Some(largest) = shortfall.largest {
