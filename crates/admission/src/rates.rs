@@ -181,7 +181,7 @@ impl RateTable {
 
     /// Admits `asked`, or says why not and leaves the table unchanged.
     pub fn request(&mut self, asked: RateRequest) -> Decision {
-        let bound = match self.kept_beside(&asked) {
+        let bound = match self.least_deadline(&asked) {
             Ok(bound) => bound,
             Err(refusal) => return Decision::Refused(refusal),
         };
@@ -213,9 +213,17 @@ impl RateTable {
         }
     }
 
-    /// The least deadline that could be promised in place of that of `asked`.
+    /// The least deadline that could be promised in place of that of `asked`: its bound beside all
+    /// others, which are still in time.
     pub fn least_deadline(&self, asked: &RateRequest) -> Result<Span, AdmissionRefusal> {
-        self.kept_beside(asked)
+        let sharing = self.beside(asked);
+        if let Some(sharing) = self.overloaded(&sharing) {
+            let excess = Deficit::Share(sharing.excess().max(1));
+            return Err(AdmissionRefusal::new(Scarce::Link, excess, Reason::Overload, Claimant::Newcomer));
+        }
+        let own = Channel { id: self.next(), asked: *asked };
+        let all: Vec<Channel> = self.channels.iter().copied().chain([own]).collect();
+        self.kept(&all, &sharing, Some(own.id))
     }
 
     /// Every channel's bound, in the order in which they were admitted.
@@ -280,18 +288,6 @@ impl RateTable {
                 "its largest packet at that rate; the message was paid for before",
             ),
         }
-    }
-
-    /// The bound of `asked` beside all others, which are still in time.
-    fn kept_beside(&self, asked: &RateRequest) -> Result<Span, AdmissionRefusal> {
-        let sharing = self.beside(asked);
-        if let Some(sharing) = self.overloaded(&sharing) {
-            let excess = Deficit::Share(sharing.excess().max(1));
-            return Err(AdmissionRefusal::new(Scarce::Link, excess, Reason::Overload, Claimant::Newcomer));
-        }
-        let own = Channel { id: self.next(), asked: *asked };
-        let all: Vec<Channel> = self.channels.iter().copied().chain([own]).collect();
-        self.kept(&all, &sharing, Some(own.id))
     }
 
     /// The bound of the last of `channels`, if all are in time but for `newcomer`, which need not
