@@ -75,7 +75,7 @@ use crate::experiment::{
 };
 
 pub use covered::CoveredBy;
-pub(crate) use covered::{Coverage, Covered, Row};
+pub(crate) use covered::{Coverage, Covered, Holding, Row};
 pub(crate) use faults::stalls;
 pub(crate) use fifo::{delivers_at_once, passes, queue, way as keeps_order};
 use host::{by_level, clock_of_host, host_policies, levels, patient};
@@ -143,8 +143,8 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         let link = match &adapters[attached.adapter] {
             AdapterSpec::Null(link) => {
                 medium(experiment, node)?;
-                if experiment.launch(node).is_some() {
-                    return Ok(vec![launched::covered(experiment, node, *link, &covered)?]);
+                if let Some(launch) = experiment.launch(node) {
+                    return Ok(vec![launched::covered(experiment, node, (*link, launch), &covered)?]);
                 }
                 if !experiment.shapers(node).is_empty() {
                     return Ok(vec![shaped::covered(experiment, node, *link, &covered)?]);
@@ -314,21 +314,7 @@ fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
     let (link, levels) = ((*link).into(), levels(by_level));
     let (model, further) = (ResourceModel::Ideal, Vec::new());
     let (row, any_order, ahead, depth) = (None, false, false, 1);
-    let (launch, shaped) = (None, false);
-    Ok(Covered {
-        model,
-        link,
-        further,
-        rates,
-        row,
-        by_level,
-        levels,
-        any_order,
-        ahead,
-        depth,
-        launch,
-        shaped,
-    })
+    Ok(Covered { model, link, further, rates, row, by_level, levels, any_order, ahead, depth, holding: None })
 }
 
 /// Whether a station that is so covered covers the channel's policies; `leaves` says whether the

@@ -46,10 +46,17 @@ pub(crate) struct Covered {
     pub(crate) ahead: bool,
     /// Packets with the adapter, at most.
     pub(crate) depth: u32,
-    /// Launch times of real-time packets, from their logical arrivals.
-    pub(crate) launch: Option<Span>,
-    /// The adapter has credit-based shapers.
-    pub(crate) shaped: bool,
+    /// Why its adapter holds packets that it could send, if it does.
+    pub(crate) holding: Option<Holding>,
+}
+
+/// A reason for which an adapter holds packets that it could send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Holding {
+    /// Launch times of real-time packets, this long after their logical arrivals.
+    Launch(Span),
+    /// Credit-based shapers.
+    Shapers,
 }
 
 /// The properties by which the analyses of a station differ.
@@ -78,7 +85,7 @@ impl Covered {
     /// EDF, so `D_order` decides where channels have levels.
     pub(crate) fn test(&self, test: Test) -> Test {
         match self.levels {
-            _ if self.launch.is_some() || self.shaped => Test::Demand,
+            _ if self.holding.is_some() => Test::Demand,
             Some(_) => Test::DOrder,
             None => test,
         }

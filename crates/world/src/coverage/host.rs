@@ -113,21 +113,7 @@ pub(super) fn host_policies(host: &HostSpec) -> Result<Covered, Uncovered> {
     let (levels, further) = (levels(by_level), Vec::new());
     let by_level = by_level && !levelled;
     let (row, any_order, depth) = (None, false, *depth);
-    let (launch, shaped) = (None, false);
-    Ok(Covered {
-        model,
-        link,
-        further,
-        rates,
-        row,
-        by_level,
-        levels,
-        any_order,
-        ahead,
-        depth,
-        launch,
-        shaped,
-    })
+    Ok(Covered { model, link, further, rates, row, by_level, levels, any_order, ahead, depth, holding: None })
 }
 
 /// Whether a host's link may be shared by rates in `order`: `laxity_admission::RatedHost` has the

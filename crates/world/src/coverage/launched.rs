@@ -6,18 +6,19 @@
 use laxity_admission::ResourceModel;
 use laxity_qos::channel::Order;
 use laxity_qos::costs::LinkCosts;
+use laxity_units::Span;
 
-use super::covered::Covered;
+use super::covered::{Covered, Holding};
 use super::reason::Uncovered;
 use super::station::before_holding;
 use crate::experiment::Experiment;
 
-/// The analysis of `node`, which has launch times and a null adapter with that `link`; `host` is the
-/// analysis of its policies.
+/// The analysis of `node`, which has launch times `launch` after logical arrivals and a null adapter
+/// with that `link`; `host` is the analysis of its policies.
 pub(super) fn covered(
     experiment: &Experiment,
     node: usize,
-    link: LinkCosts,
+    (link, launch): (LinkCosts, Span),
     host: &Covered,
 ) -> Result<Covered, Uncovered> {
     let orders = host.model == ResourceModel::Handed && !host.by_level;
@@ -26,5 +27,5 @@ pub(super) fn covered(
     if !orders || holds_early || order.holds() {
         return Err(Uncovered::LaunchOrder);
     }
-    Ok(Covered { launch: experiment.launch(node), ..before_holding(experiment, node, link, host)? })
+    Ok(Covered { holding: Some(Holding::Launch(launch)), ..before_holding(experiment, node, link, host)? })
 }

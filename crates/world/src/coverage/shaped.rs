@@ -8,7 +8,7 @@ use laxity_admission::ResourceModel;
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, LOWEST};
 
-use super::covered::Covered;
+use super::covered::{Covered, Holding};
 use super::reason::Uncovered;
 use super::station::before_holding;
 use crate::experiment::{ChannelSpec, Experiment};
@@ -38,5 +38,5 @@ pub(super) fn covered(
     if experiment.channels.iter().any(lowest) {
         return Err(Uncovered::LowestLevel);
     }
-    Ok(Covered { shaped: true, ..before_holding(experiment, node, link, host)? })
+    Ok(Covered { holding: Some(Holding::Shapers), ..before_holding(experiment, node, link, host)? })
 }

@@ -28,9 +28,9 @@ fn analysed(
         return Err(Uncovered::ChanceStations);
     }
     let covered = coverage.first(0)?;
-    let Covered { rates, row, by_level, launch, shaped, .. } = covered;
+    let Covered { rates, row, by_level, holding, .. } = covered;
     let host = experiment.host(0);
-    let by_deadlines = rates.is_none() && row.is_none() && launch.is_none() && !shaped && !by_level;
+    let by_deadlines = rates.is_none() && row.is_none() && holding.is_none() && !by_level;
     let plain = by_deadlines && host.computing.is_empty();
     let alone = experiment.cores(0) == 1 && experiment.nodes[0].adapters.len() == 1;
     let demand = covered.test(experiment.admission.test_with(formula)) == Test::Demand;

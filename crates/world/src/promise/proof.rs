@@ -3,7 +3,7 @@
 use laxity_admission::station::Link;
 use laxity_admission::{ResourceModel, Test};
 
-use crate::coverage::{Coverage, Covered, Uncovered, coverage, queue, receiving};
+use crate::coverage::{Coverage, Covered, Holding, Uncovered, coverage, queue, receiving};
 use crate::experiment::{Experiment, MediumSpec};
 
 /// The modules with the proofs that cover `station` of `experiment`, or the reason why none does.
@@ -37,7 +37,7 @@ pub fn tests(experiment: &Experiment) -> Vec<Option<Test>> {
 }
 
 fn names(experiment: &Experiment, covered: &Covered) -> Vec<&'static str> {
-    let Covered { model, link, further, rates, row, launch, shaped, .. } = covered;
+    let Covered { model, link, further, rates, row, holding, .. } = covered;
     let test = match covered.test(experiment.admission.test) {
         Test::Demand => "demand",
         Test::DOrder => "table",
@@ -53,9 +53,11 @@ fn names(experiment: &Experiment, covered: &Covered) -> Vec<&'static str> {
         ResourceModel::Handed => vec!["handed"],
         ResourceModel::Apart => vec![apart("rated_host")],
         ResourceModel::ApartByThread => vec!["levelled_host"],
-        ResourceModel::ApartHanded if launch.is_some() => vec!["launched_host"],
-        ResourceModel::ApartHanded if *shaped => vec!["shaped_host"],
-        ResourceModel::ApartHanded => vec!["rates::row"],
+        ResourceModel::ApartHanded => vec![match holding {
+            Some(Holding::Launch(_)) => "launched_host",
+            Some(Holding::Shapers) => "shaped_host",
+            None => "rates::row",
+        }],
         ResourceModel::Core => vec!["cores"],
     };
     if !further.is_empty() {

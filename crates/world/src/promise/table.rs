@@ -26,7 +26,7 @@ use super::frames::Inside;
 use super::leg::Leg;
 use super::links::{Links, promising};
 use super::station::{GoesBy, Station};
-use crate::coverage::{Coverage, Row, Uncovered, notices};
+use crate::coverage::{Coverage, Holding, Row, Uncovered, notices};
 use crate::experiment::{ChannelSpec, Experiment, Placement};
 pub(super) use paying::behind;
 
@@ -93,11 +93,10 @@ impl Tables {
                 let sharing = sharing(experiment, formula, node, speed, shared)?;
                 return rated(RatedHost::of_stages(environment, stages, sharing));
             }
-            if let Some(launch) = covered.launch {
-                return launched(environment(LinkId::FIRST)?, launch);
-            }
-            if covered.shaped {
-                return shaped(experiment, node, environment(LinkId::FIRST)?);
+            match covered.holding {
+                Some(Holding::Launch(launch)) => return launched(environment(LinkId::FIRST)?, launch),
+                Some(Holding::Shapers) => return shaped(experiment, node, environment(LinkId::FIRST)?),
+                None => {}
             }
             if covered.is_levelled() {
                 return levelled(environment(LinkId::FIRST)?);
