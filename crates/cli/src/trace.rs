@@ -39,7 +39,7 @@ pub(crate) fn trace(arguments: &Trace, terminal: &mut Terminal) -> Exit {
         return Exit::BadInput;
     }
     let first = scenario.first();
-    if let Some(path) = arguments.pcap.as_ref().filter(|_| !first.has_frames()) {
+    if let Some(path) = arguments.pcap.as_ref().filter(|_| !first.carries_frames()) {
         let path = clean(&path.display().to_string());
         terminal.error(&format!("{path}: this scenario has no frames; --perfetto shows what happens"));
         return Exit::BadInput;

@@ -57,7 +57,7 @@ fn interfaces_and_programs_are_at_nodes_by_name() {
     let experiment = scenario.experiment(&scenario.points().next().unwrap());
     let [receiver] = experiment.receivers() else { panic!("one receives") };
     assert_eq!((experiment.name(receiver.node), receiver.programs[0].name.as_str()), ("b".into(), "control"));
-    assert_eq!((experiment.channels[0].interface, experiment.ends_at_interfaces()), (Some(0), true));
+    assert_eq!((experiment.channels[0].interface, experiment.schedules()), (Some(0), true));
     let elsewhere = format!(
         "{ENDS}{}",
         "[[channel]]\nname = \"on\"\nfrom = \"a\"\nto = \"c\"\nclass = \"best_effort\"\nmax_message = \"1 MiB\"\nburst = 1\nsource = { kind = \"periodic\", rate = \"1 kB/s\" }\n"

@@ -202,7 +202,6 @@ reasons! {
     IncomingMedium "network.kind" "incoming frames wait for those on the medium";
     IncomingAfter "adapter.resource.urgent" "outgoing frames go before incoming ones at a resource of both";
     IncomingClose "channel.min_interval" "incoming frames have no least distance";
-    NoInterfaces "via.firmware" "there are no virtual interfaces";
     ViaMemory "via.receive_buffers" "no analysis covers waiting for room in an adapter's memory";
     ViaPosted "via.post" "no analysis covers descriptors that are posted for each message";
     ViaCredits "via.credits" "no analysis covers waiting for credits";

@@ -162,10 +162,12 @@ pub(crate) fn server_name(experiment: &Experiment, taken: Taken, server: usize) 
     }
 }
 
-/// The cluster of `experiment` with units `taken` as one, if there is an analysis of it; `ordered` if
-/// it counts on messages with a bandwidth to go first.
-pub(crate) fn cluster(experiment: &Experiment, taken: Taken, ordered: bool) -> Result<Cluster, Uncovered> {
-    let spec = experiment.virtual_interfaces().ok_or(Uncovered::NoInterfaces)?;
+/// The cluster `spec` of `experiment` with units `taken` as one, if there is an analysis of it;
+/// `ordered` if it counts on messages with a bandwidth to go first.
+pub(crate) fn cluster(
+    (experiment, spec): (&Experiment, &ViaSpec),
+    (taken, ordered): (Taken, bool),
+) -> Result<Cluster, Uncovered> {
     let ViaSpec { adapter, post: _, reap: _, latency: _, receives, credits, depth, renegotiations: _ } = spec;
     let ViaConfig { firmware, costs: _, engines: _, limits } = adapter;
     let ViLimits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort, doorbells } = limits;

@@ -31,7 +31,7 @@ impl Experiment {
     }
 
     /// Whether packets are frames on networks.
-    pub fn has_frames(&self) -> bool {
+    pub fn carries_frames(&self) -> bool {
         match self.system {
             System::Hosts { .. } | System::Signalled(_) => true,
             System::Receiver(_) | System::VirtualInterfaces(_) => false,
@@ -59,11 +59,6 @@ impl Experiment {
     /// The receiver that is all of the experiment.
     pub fn lone_receiver(&self) -> Option<&ReceiverSpec> {
         if let System::Receiver(receiver) = &self.system { Some(receiver) } else { None }
-    }
-
-    /// Whether channels of a network end at interfaces.
-    pub fn ends_at_interfaces(&self) -> bool {
-        self.schedules() && !self.receivers().is_empty()
     }
 
     /// The description of nodes that establish channels.

@@ -24,7 +24,7 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
         System::Hosts { .. } => return arriving::promises(experiment, formula),
         System::Receiver(receiver) => where_they_come_in(experiment, receiver)?,
         System::Signalled(_) => return Err(Uncovered::Signalled),
-        System::VirtualInterfaces(_) => via::connections(experiment)?,
+        System::VirtualInterfaces(spec) => via::connections(experiment, spec)?,
     };
     Ok(Promises { formula, channels, computing: Vec::new() })
 }

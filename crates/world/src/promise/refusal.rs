@@ -21,7 +21,7 @@ use super::room::{self, NO_END};
 use super::table::{Reserved, Tables};
 use super::via::Before;
 use crate::coverage::{Uncovered, coverage, delivers_at_once, passes, receiving};
-use crate::experiment::{ChannelSpec, Experiment, ReceiverSpec, SourceSpec, System};
+use crate::experiment::{ChannelSpec, Experiment, ReceiverSpec, SourceSpec, System, ViaSpec};
 use crate::traffic::conformance::conforms;
 
 /// How far a refused channel is from admission.
@@ -160,7 +160,7 @@ impl<'a> Advice<'a> {
         let (experiment, formula) = (self.experiment, self.formula);
         let turns = &self.turns;
         let beside = |tables| Beside { experiment, formula, index, tables, turns };
-        if !by_tables(experiment) || passes(experiment, &experiment.channels[index]) {
+        if !by_tables(experiment, &experiment.channels[index]) {
             return ask(beside(None));
         }
         let all = self.all.get_or_insert_with(|| All::of(experiment, formula, None));
@@ -172,13 +172,14 @@ impl<'a> Advice<'a> {
     }
 }
 
-/// Whether tables of stations decide which channels are admitted, apart from FIFO queues.
-fn by_tables(experiment: &Experiment) -> bool {
-    match &experiment.system {
+/// Whether tables of stations alone decide the admission of `channel`.
+fn by_tables(experiment: &Experiment, channel: &ChannelSpec) -> bool {
+    let in_tables = match &experiment.system {
         System::Hosts { receivers } => receivers.is_empty(),
         System::Signalled(_) => true,
         System::Receiver(_) | System::VirtualInterfaces(_) => false,
-    }
+    };
+    in_tables && !passes(experiment, channel)
 }
 
 impl All {
@@ -243,9 +244,9 @@ impl Beside<'_> {
         match &experiment.system {
             System::Hosts { .. } | System::Signalled(_) => {}
             System::Receiver(receiver) => return where_it_comes_in(experiment, receiver, *index),
-            System::VirtualInterfaces(_) => return of_a_virtual_interface(experiment, *index),
+            System::VirtualInterfaces(spec) => return of_a_virtual_interface(experiment, spec, *index),
         }
-        if experiment.ends_at_interfaces() || passes(experiment, &experiment.channels[*index]) {
+        if !by_tables(experiment, &experiment.channels[*index]) {
             return of_all_others((experiment, *formula, *index), turns);
         }
         let tables = tables.as_mut()?;
@@ -300,7 +301,8 @@ impl Beside<'_> {
         let Self { experiment, formula, index, tables, turns } = self;
         let channel = &experiment.channels[*index];
         let asked = channel.spec.min_interval;
-        let virtual_interfaces = experiment.virtual_interfaces().map(|_| Before::of(experiment, *index));
+        let virtual_interfaces =
+            experiment.virtual_interfaces().map(|spec| Before::of(experiment, spec, *index));
         // If the source keeps the contract, the advice is for one that keeps the new one. Virtual
         // interfaces hold messages back.
         let silent = matches!(channel.source, SourceSpec::None);
@@ -314,7 +316,7 @@ impl Beside<'_> {
             }
             channel
         };
-        if tables.is_none() && by_tables(experiment) && !passes(experiment, channel) {
+        if tables.is_none() && by_tables(experiment, channel) {
             return None;
         }
         let mut fits = |channel: ChannelSpec| match (&mut *tables, &virtual_interfaces) {
@@ -368,9 +370,9 @@ fn worst_source(spec: &TrafficSpec) -> SourceSpec {
 }
 
 /// The same of a virtual interface: the least delay that all of its way could keep.
-fn of_a_virtual_interface(experiment: &Experiment, index: usize) -> Option<Shortfall> {
+fn of_a_virtual_interface(experiment: &Experiment, spec: &ViaSpec, index: usize) -> Option<Shortfall> {
     let channel = &experiment.channels[index];
-    let before = Before::of(experiment, index)?;
+    let before = Before::of(experiment, spec, index)?;
     let with = |deadline| ChannelSpec { deadline: Some(deadline), ..channel.clone() };
     let mut fits = |deadline| before.fits(with(deadline));
     let admissible = least(channel.deadline?, &mut fits);

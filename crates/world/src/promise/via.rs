@@ -12,7 +12,7 @@ use laxity_units::Span;
 
 use super::answer::{Connection, Promise};
 use crate::coverage::{Cluster, Taken, Uncovered, cluster, server_name};
-use crate::experiment::{ChannelSpec, Experiment};
+use crate::experiment::{ChannelSpec, Experiment, ViaSpec};
 
 /// Of what several have together.
 const NOBODYS: usize = usize::MAX;
@@ -30,8 +30,8 @@ struct View {
 }
 
 impl View {
-    fn of(experiment: &Experiment, (taken, ordered): (Taken, bool)) -> Result<Self, Uncovered> {
-        let cluster = cluster(experiment, taken, ordered)?;
+    fn of((experiment, spec): (&Experiment, &ViaSpec), way: (Taken, bool)) -> Result<Self, Uncovered> {
+        let (cluster, (taken, _)) = (cluster((experiment, spec), way)?, way);
         // Where processes are told apart a silent channel delays no other.
         let counts = |i: usize| cluster.paths[i].early.is_none() || cluster.paths[i].flow.slots.count > 0;
         let without = |i: &usize| experiment.channels[*i].class == Class::BestEffort && counts(*i);
@@ -103,8 +103,9 @@ struct Admitted<'a> {
 }
 
 impl<'a> Admitted<'a> {
-    fn nobody(experiment: &'a Experiment) -> Result<Self, Uncovered> {
-        let views = Taken::ways(experiment).map(|way| View::of(experiment, way)).collect::<Result<_, _>>()?;
+    fn nobody(experiment: &'a Experiment, spec: &ViaSpec) -> Result<Self, Uncovered> {
+        let view = |way| View::of((experiment, spec), way);
+        let views = Taken::ways(experiment).map(view).collect::<Result<_, _>>()?;
         Ok(Self { experiment, views, channels: Vec::new() })
     }
 
@@ -183,14 +184,15 @@ impl<'a> Admitted<'a> {
 /// them. The channels before are not admitted again, as long as their results stay the same.
 pub(super) struct Before<'a> {
     admitted: Admitted<'a>,
+    spec: &'a ViaSpec,
     i: usize,
 }
 
 impl<'a> Before<'a> {
-    pub(super) fn of(experiment: &'a Experiment, i: usize) -> Option<Self> {
-        let mut admitted = Admitted::nobody(experiment).ok()?;
+    pub(super) fn of(experiment: &'a Experiment, spec: &'a ViaSpec, i: usize) -> Option<Self> {
+        let mut admitted = Admitted::nobody(experiment, spec).ok()?;
         admitted.admit_before(i);
-        Some(Self { admitted, i })
+        Some(Self { admitted, spec, i })
     }
 
     /// Whether `channel` would be.
@@ -198,7 +200,7 @@ impl<'a> Before<'a> {
         let (i, before) = (self.i, &self.admitted);
         let mut changed = before.experiment.clone();
         changed.channels[i] = channel;
-        let Ok(mut asked) = Admitted::nobody(&changed) else { return false };
+        let Ok(mut asked) = Admitted::nobody(&changed, self.spec) else { return false };
         let alike = |(view, then): (&View, &View)| {
             view.cluster.servers == then.cluster.servers
                 && view.flows.len() + before.channels.len() == then.flows.len()
@@ -219,8 +221,8 @@ impl<'a> Before<'a> {
 }
 
 /// The promise to each channel of `experiment`.
-pub(super) fn connections(experiment: &Experiment) -> Result<Vec<Promise>, Uncovered> {
-    let mut admitted = Admitted::nobody(experiment)?;
+pub(super) fn connections(experiment: &Experiment, spec: &ViaSpec) -> Result<Vec<Promise>, Uncovered> {
+    let mut admitted = Admitted::nobody(experiment, spec)?;
     let channels = &experiment.channels;
     let mut promises = vec![Promise::BestEffort; channels.len()];
     for (i, _) in channels.iter().enumerate().filter(|(_, channel)| channel.class == Class::RealTime) {
@@ -236,10 +238,7 @@ pub(super) fn connections(experiment: &Experiment) -> Result<Vec<Promise>, Uncov
         let longest = answers.min().expect("somebody admitted it");
         let shortest = views[0].cluster.paths[i].shortest;
         let spread = longest.saturating_sub(shortest).as_secs_f64();
-        let interval = experiment
-            .virtual_interfaces()
-            .map_or(channels[i].spec.min_interval, |spec| spec.least_interval(i, &channels[i]));
-        let jitter_fraction = spread / interval.as_secs_f64();
+        let jitter_fraction = spread / spec.least_interval(i, &channels[i]).as_secs_f64();
         promises[i] = Promise::Connected(Connection { longest, shortest, jitter_fraction });
     }
     Ok(promises)
