@@ -61,7 +61,8 @@ impl Stalls {
     /// more.
     ///
     /// `cpu` reads its CPU time in nanoseconds. This is a system call, so it is left out while less than
-    /// [`UNREAD`] has passed since the last one: neither a stop nor an overrun is as short.
+    /// [`UNREAD`] has passed since the last one: neither a stop nor an overrun is as short. A stop counts
+    /// for that time more at most, which other threads had before it.
     pub(crate) fn works(&mut self, now: Time, cpu: impl FnOnce() -> u64) -> Span {
         let gap = now.saturating_since(std::mem::replace(&mut self.worked, now));
         let Some((then, before)) = self.read else {
