@@ -36,7 +36,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     match Scenario::read(Path::new("/scenario.toml"), &files, &Unread) {
         Ok(scenario) => {
             let mut experiment = scenario.first();
-            let intervals = match experiment.receivers[0].interfaces[0].config.ticks.as_ref() {
+            let intervals = match experiment.receivers()[0].interfaces[0].config.ticks.as_ref() {
                 Some(ticks) => ticks.moments(),
                 None => panic!("a soft timer has a clock"),
             };

@@ -44,6 +44,9 @@ use crate::traffic::conformance::conforms;
 /// are none.
 type Tail = Result<Vec<Hop>, Uncovered>;
 
+/// The limits that a channel keeps somewhere, and the jitter since then.
+type Arrivals = (Vec<Bucket>, Span);
+
 /// The answer to a channel that passes queues.
 enum Answer {
     Tail(Tail),
@@ -155,7 +158,7 @@ struct Entry {
     first: usize,
     /// Promises of the stations before.
     before: Vec<Hop>,
-    source: Result<(Vec<Bucket>, Span), Uncovered>,
+    source: Result<Arrivals, Uncovered>,
 }
 
 /// The bounds at queues in a row, or which of them is the first without one, and why.
@@ -233,12 +236,7 @@ impl Part<'_> {
     }
 
     /// The arrivals of `channel` at hop `first`: its limits, and the jitter since then.
-    fn source(
-        &self,
-        channel: &ChannelSpec,
-        first: usize,
-        before: &[Hop],
-    ) -> Result<(Vec<Bucket>, Span), Uncovered> {
+    fn source(&self, channel: &ChannelSpec, first: usize, before: &[Hop]) -> Result<Arrivals, Uncovered> {
         let experiment = self.experiment;
         let (from, horizon) = match first.checked_sub(1) {
             Some(hop) => (channel.route[hop], experiment.horizon(channel.route[hop])),

@@ -13,7 +13,7 @@ use std::ops::Range;
 use laxity_curves::{Bucket, FlowBound};
 use laxity_units::Span;
 
-use super::{Entry, Part};
+use super::{Arrivals, Entry, Part};
 use crate::coverage::Uncovered;
 
 impl Part<'_> {
@@ -36,14 +36,13 @@ impl Part<'_> {
         (bounded && !self.regulated(channel, hop)).then_some(place)
     }
 
-    /// The queues from that one on, up to one without a bound; and the limits of `entry` there, with the
-    /// jitter since them.
+    /// The queues from that one on, up to one without a bound, and the arrivals of `entry` there.
     pub(super) fn behind_meter(
         &self,
         entry: &Entry,
         reach: usize,
         queues: &[Result<(), Uncovered>],
-    ) -> Option<(Range<usize>, (Vec<Bucket>, Span))> {
+    ) -> Option<(Range<usize>, Arrivals)> {
         let begin = self.restored(entry, reach)?;
         let (_, tolerance) = self.meter(entry)?;
         let (channel, path) = (self.channel(entry), &self.senders(entry)[entry.first..]);
