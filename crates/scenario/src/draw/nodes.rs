@@ -205,8 +205,8 @@ fn switch(dice: &mut Dice, theme: &Theme) -> Drafted<RawNode> {
         cyclic: said.cyclic,
         ats: said.ats,
         preemptable_from: said.preemptable_from,
-        policing: match queued && dice.queues().chance(0.2) {
-            true => quantity(dice.queues().span(Span::from_us(1), Span::from_ms(50))),
+        policing: match queued {
+            true => dice.queues().maybe(0.2, |dice| quantity(dice.span(Span::from_us(1), Span::from_ms(50)))),
             false => unsaid(),
         },
     })

@@ -30,7 +30,7 @@ use laxity_qos::costs::LinkCosts;
 use laxity_units::{Bytes, Span};
 
 pub(super) use self::server::of_host;
-use self::server::{frames, server};
+use self::server::{frames, limits, server};
 use super::admit::All;
 use super::analyses::Reading;
 use super::answer::{Hop, Promise, Refused};
@@ -242,12 +242,10 @@ impl Part<'_> {
             Some(hop) => (channel.route[hop], experiment.horizon(channel.route[hop])),
             None => (channel.route[0], experiment.host(channel.route[0]).subsystem.early.horizon),
         };
-        let size = experiment.message_on_link(channel.route[first], channel);
         let (committed, _) = experiment.commitment(channel);
         let limits = |burst: u32| {
-            let burst = u64::from(if self.regulated(channel, first) { burst.max(committed) } else { burst });
-            let interval = channel.spec.min_interval;
-            vec![Bucket::Frames { size, burst, interval }]
+            let burst = if self.regulated(channel, first) { burst.max(committed) } else { burst };
+            limits(experiment, channel, channel.route[first], burst)
         };
         if experiment.holds(from) && horizon < Span::MAX {
             let Some((hop, last)) = first.checked_sub(1).zip(before.last()) else {
@@ -308,7 +306,7 @@ impl Part<'_> {
                     (_, _, None) => (path.len(), Ok(path.len())),
                 };
                 if let Err(why) = why {
-                    let end = self.restored(entry, reach).unwrap_or(path.len());
+                    let end = self.restored(entry, reach).map_or(path.len(), |(place, _)| place);
                     for station in path.iter().take(end).skip(reach) {
                         spreads |= queues[*station].is_ok();
                         queues[*station] = queues[*station].and(Err(why));

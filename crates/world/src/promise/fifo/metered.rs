@@ -13,6 +13,7 @@ use std::ops::Range;
 use laxity_curves::{Bucket, FlowBound};
 use laxity_units::Span;
 
+use super::server::limits;
 use super::{Arrivals, Entry, Part};
 use crate::coverage::Uncovered;
 
@@ -25,15 +26,15 @@ impl Part<'_> {
         hops.clone().zip(0..).find_map(|(hop, place)| Some((place, tolerance(hop)?)))
     }
 
-    /// The place of the queue at which a meter restores the contract of `entry`, if arrivals of it are
-    /// known at its first `reach` queues only. A regulator further on would go by the contract at a host
+    /// The place of the queue at which a meter restores the contract of `entry`, and the tolerance, if
+    /// arrivals of it are known at its first `reach` queues only. A regulator further on would go by the contract at a host
     /// that keeps it.
-    pub(super) fn restored(&self, entry: &Entry, reach: usize) -> Option<usize> {
+    pub(super) fn restored(&self, entry: &Entry, reach: usize) -> Option<(usize, Span)> {
         let unknown = reach + usize::from(entry.source.is_ok());
-        let (place, _) = self.meter(entry).filter(|(place, _)| *place >= unknown)?;
+        let (place, tolerance) = self.meter(entry).filter(|(place, _)| *place >= unknown)?;
         let (channel, hop) = (self.channel(entry), entry.first + place);
         let bounded = self.path(channel, hop).and_then(|()| self.framed_alike(entry)).is_ok();
-        (bounded && !self.regulated(channel, hop)).then_some(place)
+        (bounded && !self.regulated(channel, hop)).then_some((place, tolerance))
     }
 
     /// The queues from that one on, up to one without a bound, and the arrivals of `entry` there.
@@ -43,13 +44,10 @@ impl Part<'_> {
         reach: usize,
         queues: &[Result<(), Uncovered>],
     ) -> Option<(Range<usize>, Arrivals)> {
-        let begin = self.restored(entry, reach)?;
-        let (_, tolerance) = self.meter(entry)?;
+        let (begin, tolerance) = self.restored(entry, reach)?;
         let (channel, path) = (self.channel(entry), &self.senders(entry)[entry.first..]);
         let bounded = path[begin..].iter().take_while(|station| queues[**station].is_ok()).count();
-        let size = self.experiment.message_on_link(path[begin], channel);
-        let (burst, interval) = (channel.spec.burst.into(), channel.spec.min_interval);
-        let limits = vec![Bucket::Frames { size, burst, interval }];
+        let limits = limits(self.experiment, channel, path[begin], channel.spec.burst);
         (bounded > 0).then_some((begin..begin + bounded, (limits, tolerance)))
     }
 

@@ -1,6 +1,6 @@
-//! Links as servers of network calculus, and frames on them.
+//! Links as servers of network calculus, and channels on them.
 
-use laxity_curves::{Cyclic, FramePreemption, Gates, Server};
+use laxity_curves::{Bucket, Cyclic, FramePreemption, Gates, Server};
 use laxity_model::switch::PortConfig;
 use laxity_model::switch::preemption::{LONGEST_WAIT, OVERHEAD};
 use laxity_qos::channel::Order;
@@ -17,6 +17,17 @@ pub(super) fn frames(experiment: &Experiment, channel: &ChannelSpec, framing: Li
         framing.on_link(channel.spec.smallest_packet(packet)),
         framing.on_link(channel.spec.max_message.min(packet)),
     )
+}
+
+/// The limits of `channel` on the link of `station`, with `burst` messages at once.
+pub(super) fn limits(
+    experiment: &Experiment,
+    channel: &ChannelSpec,
+    station: usize,
+    burst: u32,
+) -> Vec<Bucket> {
+    let size = experiment.message_on_link(station, channel);
+    vec![Bucket::Frames { size, burst: burst.into(), interval: channel.spec.min_interval }]
 }
 
 /// The server of a link of `station`, for real-time frames of at least `smallest` bytes.
