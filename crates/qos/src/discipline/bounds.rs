@@ -7,6 +7,11 @@ use super::Order;
 use super::sharing::{Latency, Share, Sharing};
 
 impl Order {
+    /// Whether items of a level are served in the order in which they came, without holding any.
+    pub fn keeps_arrivals(self) -> bool {
+        matches!(self, Order::Fifo | Order::StrictPriority)
+    }
+
     /// Whether a bound on the lateness of flows behind their own clocks is known.
     pub fn has_latency(self) -> bool {
         match self {

@@ -99,7 +99,7 @@ pub(super) fn policing(
     order: Order,
 ) -> Result<Option<Span>, Reported> {
     let tolerance = cx.optional(raw)?;
-    if let Some(said) = tolerance.as_ref().filter(|_| !matches!(order, Order::Fifo | Order::StrictPriority)) {
+    if let Some(said) = tolerance.as_ref().filter(|_| !order.keeps_arrivals()) {
         let reason = "flow meters are of switches with FIFO queues, and this one has another order";
         let help = "say `order = \"fifo\"` or `order = \"strict_priority\"`, or remove this";
         return Err(cx.fault(&said.span(), reason, help));

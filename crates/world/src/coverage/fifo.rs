@@ -30,10 +30,7 @@ use crate::experiment::{
 /// `None` if it is another station.
 pub(crate) fn queue(experiment: &Experiment, station: usize) -> Option<Result<(), Uncovered>> {
     match experiment.outlet(station) {
-        Some(outlet) => {
-            let holds_nothing = matches!(outlet.config.order, Order::Fifo | Order::StrictPriority);
-            holds_nothing.then(|| port(experiment, station))
-        }
+        Some(outlet) => outlet.config.order.keeps_arrivals().then(|| port(experiment, station)),
         None => is_free(experiment, station, Order::Fifo).then(|| host(experiment, station)),
     }
 }

@@ -76,7 +76,7 @@ impl Experiment {
     /// Whether frames of a level leave `station` in the order in which they came.
     pub(crate) fn keeps_arrivals(&self, station: usize) -> bool {
         match self.outlet(station) {
-            Some(outlet) => matches!(outlet.config.order, Order::Fifo | Order::StrictPriority),
+            Some(outlet) => outlet.config.order.keeps_arrivals(),
             None => {
                 let link = &self.host(station).subsystem.link;
                 link.order == Order::Fifo && link.paradigm != LinkParadigm::Adapter
