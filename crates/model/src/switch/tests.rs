@@ -116,6 +116,15 @@ fn packet(channel: u32, message: u64, size: u64, class: Class, due: u64) -> Pack
     }
 }
 
+/// A packet arrives at a time in microseconds for a port; `lost` has the messages of those that are dropped.
+fn come(switch: &mut Bench, (time, port): (u64, usize), packet: &Packet, lost: &mut Vec<u64>) {
+    switch.receive(at(time), port, packet, &mut |output| {
+        if let SwitchOutput::Discarded(packet) = output {
+            lost.push(packet.message);
+        }
+    });
+}
+
 /// Lets `switch` go on until `until`; answers what leaves `port`, as message and time in microseconds.
 fn run(switch: &mut Bench, port: usize, until: u64) -> Vec<(u64, u64)> {
     let mut left = Vec::new();
@@ -195,7 +204,6 @@ fn a_meter_drops_what_is_beyond_the_contract() {
     let interval = Span::from_us(20);
     let spec = TrafficSpec { max_message: message, min_message: message, burst: 2, min_interval: interval };
     switch.meter(0, ChannelId(0), TokenBucket::new(&spec, Span::from_us(3)));
-    let mut dropped = Vec::new();
     let came = [
         (0, packet(0, 0, 5, RealTime, 0)),
         (0, packet(0, 1, 5, RealTime, 0)),
@@ -208,12 +216,9 @@ fn a_meter_drops_what_is_beyond_the_contract() {
         (37, packet(0, 8, 4, RealTime, 0)),
         (37, packet(0, 9, 2, RealTime, 0)),
     ];
+    let mut dropped = Vec::new();
     for (time, packet) in came {
-        switch.receive(at(time), 0, &packet, &mut |output| {
-            if let SwitchOutput::Discarded(packet) = output {
-                dropped.push(packet.message);
-            }
-        });
+        come(&mut switch, (time, 0), &packet, &mut dropped);
     }
     assert_eq!(dropped, [2, 4, 7, 9]);
     let report = switch.report(0, at(37));
@@ -231,13 +236,7 @@ fn room_is_reserved_owned_or_shared() {
         switch.open(port, ChannelId(1), flow(RealTime, 10, 1));
     }
     let mut lost = Vec::new();
-    let mut come = |switch: &mut Bench, time, port, packet: Packet| {
-        switch.receive(at(time), port, &packet, &mut |output| {
-            if let SwitchOutput::Discarded(packet) = output {
-                lost.push(packet.message);
-            }
-        });
-    };
+    let mut come = |switch: &mut Bench, time, port, packet| come(switch, (time, port), &packet, &mut lost);
     for (message, port) in [(0, 0), (1, 1), (2, 0), (3, 1)] {
         come(&mut switch, 0, port, packet(0, message, 8, BestEffort, 0));
     }
@@ -362,11 +361,7 @@ fn what_finds_no_reserved_place_has_the_ports_own_memory() {
     switch.open(0, ChannelId(0), flow(RealTime, 10, 1));
     let mut lost = Vec::new();
     for message in 0..3 {
-        switch.receive(at(0), 0, &packet(0, message, 8, RealTime, 0), &mut |output| {
-            if let SwitchOutput::Discarded(packet) = output {
-                lost.push(packet.message);
-            }
-        });
+        come(&mut switch, (0, 0), &packet(0, message, 8, RealTime, 0), &mut lost);
     }
     assert_eq!((run(&mut switch, 0, 100), lost), (vec![(0, 8), (1, 16)], vec![2]));
 }

@@ -5,6 +5,7 @@ use laxity_scenario::Scenario;
 use laxity_units::Span;
 use laxity_world::experiment::Experiment;
 use laxity_world::promise::{self, Promise};
+use laxity_world::results::Channel;
 use laxity_world::run;
 
 /// Hosts that take no time, at switches with FIFO ports. A message of 462 B is a frame of 500 B,
@@ -61,16 +62,20 @@ pub(super) fn promises(experiment: &Experiment) -> Vec<Promise> {
 
 /// Bound and worst of each channel in us, until delivery.
 pub(super) fn bound_and_worst(text: &str) -> Vec<(f64, f64)> {
-    let experiment = of(text);
-    let bounds = promises(&experiment).into_iter().map(|promise| {
-        let bound = promise.delivery_bound().unwrap_or_else(|| panic!("no bound: {promise:?}"));
-        (bound.as_ps() / 1000) as f64 / 1000.0
-    });
-    let worst = run(&experiment).channels.into_iter().map(|channel| {
+    let each = bounds_and_channels(text).into_iter().map(|(bound, channel)| {
         assert_eq!(channel.lost_packets, 0);
-        (channel.delivery_worst.expect("messages arrived") * 1e9).round() / 1e3
+        let worst = channel.delivery_worst.expect("messages arrived");
+        (bound.unwrap_or_else(|| panic!("no bound of {}", channel.name)), (worst * 1e9).round() / 1e3)
     });
-    bounds.zip(worst).collect()
+    each.collect()
+}
+
+/// The bound of each channel in us until delivery, if it has one, and the channel of a run.
+pub(super) fn bounds_and_channels(text: &str) -> Vec<(Option<f64>, Channel)> {
+    let experiment = of(text);
+    let us = |bound: Span| (bound.as_ps() / 1000) as f64 / 1000.0;
+    let bounds = promises(&experiment).into_iter().map(|promise| promise.delivery_bound().map(us));
+    bounds.zip(run(&experiment).channels).collect()
 }
 
 pub(super) fn why(text: &str) -> &'static str {

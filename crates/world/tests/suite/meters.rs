@@ -1,11 +1,8 @@
 //! Flow meters of switches: what a host sends beyond its contracts burdens no queue behind them.
 
-use laxity_admission::Formula;
 use laxity_units::Span;
-use laxity_world::promise::{self, Promise};
-use laxity_world::run;
 
-use super::fifo::{HEAD, channel, of, why};
+use super::fifo::{HEAD, bounds_and_channels, channel, why};
 
 /// Two hosts at a switch with meters, and a second switch before the receiver.
 const LINE: &str = r#"[node.a]
@@ -31,19 +28,15 @@ fn babbler(name: &str) -> String {
     channel(name, "b", "r", "462 B", "4 ms").replace("\"periodic\"", "\"periodic\", interval = \"100 us\"")
 }
 
-/// The bounds of all channels until delivery in us, and the lost packets of each.
+/// The bounds of all channels until delivery in us, which they keep, and the lost packets of each.
 fn bounds_and_losses(text: &str) -> Vec<(Option<f64>, u64)> {
-    let experiment = of(text);
-    let promises = promise::promises(&experiment, Formula::Corrected).expect("a proof").channels;
-    let run = run(&experiment);
-    let of = |(promise, channel): (&Promise, &laxity_world::results::Channel)| {
-        let bound = promise.delivery_bound().map(|bound| (bound.as_ps() / 1000) as f64 / 1000.0);
+    let each = bounds_and_channels(text).into_iter().map(|(bound, channel)| {
         if let (Some(bound), Some(worst)) = (bound, channel.delivery_worst) {
             assert!(worst * 1e6 <= bound, "{worst} of {bound}");
         }
         (bound, channel.lost_packets)
-    };
-    promises.iter().zip(&run.channels).map(of).collect()
+    });
+    each.collect()
 }
 
 /// A frame takes 40 us at its host, 80 us at the first port with a frame of the other host before it, and
