@@ -154,7 +154,9 @@ fn test(root: &Path) -> ExitCode {
     });
     match checks.and_then(Beside::end) {
         Ok(printed) => report.join(&printed),
-        Err(reason) => drop(report.check("checks", || Err(reason))),
+        Err(reason) => {
+            report.check("checks", || Err(reason));
+        }
     }
     report.finish()
 }

@@ -131,11 +131,15 @@ impl Beside {
     /// Waits for its end, and prints and answers what it printed.
     pub(crate) fn end(mut self) -> Result<String, String> {
         let end = |error: std::io::Error| format!("{}: {error}", self.log.display());
-        self.child.wait().map_err(end)?;
+        let status = self.child.wait().map_err(end)?;
         let printed = std::fs::read(&self.log).map_err(end)?;
         let printed = String::from_utf8_lossy(&printed).into_owned();
         print!("{printed}");
-        Ok(printed)
+        // A summary is followed by success or failure, and by nothing else.
+        match status.code() {
+            Some(0 | 1) => Ok(printed),
+            _ => Err(format!("{}: {status}", self.log.display())),
+        }
     }
 }
 
