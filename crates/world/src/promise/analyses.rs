@@ -88,8 +88,9 @@ pub(super) fn readings(
 fn readings_by(experiment: &Experiment, covered: &Covered, node: usize) -> Vec<Reading> {
     let by = Some(covered.by());
     let host = experiment.host(node);
-    let costs = host.costs.interrupted_for_each();
-    let charged = !costs.interrupt.is_zero() || !costs.link_scheduling.is_zero();
+    let costs = host.costs.interrupted_for_each().with_packets_of(host.subsystem.packet);
+    let charged =
+        [costs.interrupt, costs.link_scheduling, costs.hand_over].iter().any(|cost| !cost.is_zero());
     let counted = !covered.ahead && !makes(experiment, node).is_zero();
     let mut countings = match covered.model {
         ResourceModel::O1 | ResourceModel::Apart | ResourceModel::Handed | ResourceModel::ApartHanded
