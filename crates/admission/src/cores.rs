@@ -57,8 +57,9 @@
 //! # Room
 //!
 //! A packet has its buffer until its completion has been heard of, which is another core's
-//! business: no later than `Y` of that core after it. So a channel is admitted if `T + Y ≤ d`, and
-//! with buffers for what is under way in `d` no handler waits for one.
+//! business: no later than `Y` of that core after it, and after the wait of a moderated interrupt. So
+//! a channel is admitted if `T + Y ≤ d`, and with buffers for what is under way in `d` no handler
+//! waits for one.
 //!
 //! # What it takes for granted
 //!
@@ -78,6 +79,7 @@ use super::decision::{AdmissionId, AdmissionRefusal, Bound, Claimant, Decision, 
 use super::environment::{Environment, Interference, Request, ResourceModel};
 use super::least::least;
 use super::rated_host::Unrated;
+use super::station::Link;
 use super::table::{AdmissionTable, Test};
 use super::terms::{Breakdown, ps};
 use laxity_qos::channel::{CoreId, LinkId};
@@ -96,10 +98,10 @@ pub struct CoresTable {
 }
 
 /// A link, as all cores share it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WayOut {
-    /// Adapter and link.
-    pub link: LinkCosts,
+    /// Adapter and link: an adapter of stages interrupts once for each packet.
+    pub link: Link,
     /// The core that the adapter interrupts.
     pub hears: CoreId,
     /// Other cores queue handlers or applications for that one, and so may call it whenever it
@@ -151,11 +153,11 @@ struct Reserved {
 /// Load of a link.
 #[derive(Debug, Clone, Copy)]
 struct Through {
-    /// `D L_max + C_l + A`.
+    /// `D L_max + C_l + A`, and what an adapter of stages takes once.
     lower: Span,
     /// `b`.
     all: Span,
-    /// `Y` of the core that hears of completions.
+    /// By when a completion has been heard of: `Y` of the core that hears of it.
     heard: Span,
 }
 

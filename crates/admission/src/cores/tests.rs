@@ -23,8 +23,8 @@ fn core(interference: Vec<Interference>) -> Environment {
 }
 
 fn of(cores: &[Environment]) -> CoresTable {
-    let link = cores[0].link.alone().expect("it is alone");
-    let way = WayOut { link, hears: CoreId(0), called: false, sent: Some((SIZE, SIZE)) };
+    let link = cores[0].link.clone();
+    let way = WayOut { link: link.into(), hears: CoreId(0), called: false, sent: Some((SIZE, SIZE)) };
     CoresTable::new(cores, &[way], CALLS).expect("it is a host")
 }
 
@@ -99,9 +99,9 @@ fn the_core_that_is_interrupted_is_slower() {
 #[test]
 fn who_makes_a_packet_waits_for_what_is_pending_there() {
     let (cores, link) = ([core(Vec::new()), core(Vec::new())], LinkCosts::new(us(19), Span::ZERO));
-    let way = WayOut { link, hears: CoreId(1), called: false, sent: Some((SIZE, SIZE)) };
+    let way = WayOut { link: link.into(), hears: CoreId(1), called: false, sent: Some((SIZE, SIZE)) };
     let bound = |place| {
-        let mut table = CoresTable::new(&cores, &[way], CALLS).expect("it is a host");
+        let mut table = CoresTable::new(&cores, std::slice::from_ref(&way), CALLS).expect("it is a host");
         assert!(matches!(table.request(asks(300, 300), on(place)), Decision::Admitted { .. }));
         bounds(&table)[0]
     };
@@ -159,7 +159,7 @@ fn interrupts_may_have_been_pending() {
 #[test]
 fn links_share_the_link_scheduler() {
     let way = |time, hears| WayOut {
-        link: LinkCosts::new(us(time), Span::ZERO),
+        link: LinkCosts::new(us(time), Span::ZERO).into(),
         hears: CoreId(hears),
         called: false,
         sent: Some((SIZE, SIZE)),
@@ -188,7 +188,7 @@ fn timer(cost: u64, interval: u64) -> Interference {
 #[test]
 fn a_core_that_has_no_time_is_nothing_to_others() {
     let way = |hears| WayOut {
-        link: LinkCosts::new(us(19), Span::ZERO),
+        link: LinkCosts::new(us(19), Span::ZERO).into(),
         hears: CoreId(hears),
         called: false,
         sent: Some((SIZE, SIZE)),
@@ -221,7 +221,7 @@ fn a_core_that_is_called_hears_late_of_each_packet() {
     };
     let (cores, link) = ([core(), core()], LinkCosts::new(us(19), Span::ZERO));
     let bound = |called, caller| {
-        let way = WayOut { link, hears: CoreId::FIRST, called, sent: Some((SIZE, SIZE)) };
+        let way = WayOut { link: link.into(), hears: CoreId::FIRST, called, sent: Some((SIZE, SIZE)) };
         let mut table = CoresTable::new(&cores, &[way], caller).expect("it is a host");
         assert!(matches!(table.request(asks(300, 300), on(1)), Decision::Admitted { .. }));
         bounds(&table)[0]
@@ -246,7 +246,8 @@ fn a_thread_on_another_core_is_called() {
         Environment { host: HostCosts { context_switch: us(1), ipi: us(5), ..core.host }, ..core }
     };
     let (cores, link) = ([core(), core()], LinkCosts::new(us(19), Span::ZERO));
-    let way = |hears| WayOut { link, hears: CoreId(hears), called: false, sent: Some((SIZE, SIZE)) };
+    let way =
+        |hears| WayOut { link: link.into(), hears: CoreId(hears), called: false, sent: Some((SIZE, SIZE)) };
     let thread = Caller { core: CoreId(1), is_thread: true };
     let mut table = CoresTable::new(&cores, &[way(0)], thread).expect("it is a host");
     assert!(matches!(table.request(asks(300, 300), on(0)), Decision::Admitted { .. }));
@@ -276,7 +277,7 @@ fn a_thread_has_a_block_before_each_packet() {
     };
     let cores = [core(), core()];
     let way = |time, hears| WayOut {
-        link: LinkCosts::new(us(time), Span::ZERO),
+        link: LinkCosts::new(us(time), Span::ZERO).into(),
         hears: CoreId(hears),
         called: false,
         sent: Some((SIZE, SIZE)),
@@ -308,14 +309,14 @@ fn a_thread_may_be_kept_from_its_core() {
     let second =
         Environment { block_best_effort: Block::Never, best_effort: vec![endless], ..core(Vec::new()) };
     let way = WayOut {
-        link: LinkCosts::new(us(19), Span::ZERO),
+        link: LinkCosts::new(us(19), Span::ZERO).into(),
         hears: CoreId::FIRST,
         called: false,
         sent: Some((SIZE, SIZE)),
     };
     let refused = |caller: Caller| {
         let cores = [Environment { block_best_effort: Block::Never, ..core(Vec::new()) }, second.clone()];
-        let mut table = CoresTable::new(&cores, &[way], caller).expect("it is a host");
+        let mut table = CoresTable::new(&cores, std::slice::from_ref(&way), caller).expect("it is a host");
         match table.request(asks(300, 300), on(0)) {
             Decision::Admitted { .. } => None,
             Decision::Refused(refusal) => Some((refusal.resource, refusal.reason)),

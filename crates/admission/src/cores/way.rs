@@ -27,6 +27,17 @@
 //! that has interrupts pending, so before that of a completion there is one at most: in each gap
 //! `C_ipi` more, where others have work for that core.
 //!
+//! # An adapter of stages
+//!
+//! Its packets are with it side by side, and [`crate::station::window`] says for how long: with `L` of
+//! it for each packet, `once` beside `D L_max`, and a path of events on which each instant that waits
+//! for the host is of a packet that the host hands over or of a completion that it hears of. In `(t0,
+//! f)` a current packet always waits, so the window is closed but for those instants, which are gaps
+//! as above. A gap may also wait for interrupts of completions before its own, those of the `D` packets
+//! that were selected before `t0` too. Each interrupt and each section is one instant, whichever gap
+//! waits for it; so `C_i` for each packet, and `D C_i` once, pay for all of them. Of packets that
+//! arrive in the adapter, what holds resources of those that leave is part of `A_g`.
+//!
 //! # Other links
 //!
 //! The lock is one for all links, and interrupts call for any of them, in turn, until no packet can
@@ -73,9 +84,10 @@ use laxity_units::{Bytes, Span};
 
 use super::super::environment::{Above, Environment, Interference, Request};
 use super::super::rates::{Coming, through};
+use super::super::station::Link;
+use super::super::terms::{span, sum};
 use super::{Caller, WayOut};
 use laxity_qos::channel::CoreId;
-use laxity_qos::costs::LinkCosts;
 
 /// State that all cores share.
 pub(super) struct Host<'a> {
@@ -95,7 +107,7 @@ pub(super) struct Host<'a> {
 /// A link.
 #[derive(Debug, Clone)]
 pub(super) struct Way {
-    link: LinkCosts,
+    link: Link,
     packet: Bytes,
     caller: Caller,
     /// `C_i + 2C_l`, with a call before; of a thread all but what it waits for.
@@ -127,9 +139,8 @@ pub(super) fn interference(core: &Environment) -> impl Iterator<Item = Interfere
 }
 
 /// The part of it that interrupts.
-fn interrupts(core: &Environment) -> impl Iterator<Item = Coming> + use<'_> {
-    let interrupts = interference(core).filter(|work| work.above == Above::Interrupt);
-    interrupts.map(|work| Coming::above(&work, work.cost))
+fn interrupts(core: &Environment) -> impl Iterator<Item = Interference> + use<'_> {
+    interference(core).filter(|work| work.above == Above::Interrupt)
 }
 
 impl<'a> Host<'a> {
@@ -140,15 +151,15 @@ impl<'a> Host<'a> {
         let completion = first.host.interrupt.saturating_add(section);
         let between = if first.depth == 1 { completion } else { Span::ZERO };
         let apart =
-            |way: &WayOut| way.sent.map(|(smallest, _)| way.link.transmit(smallest).saturating_add(between));
+            |way: &WayOut| way.sent.map(|(smallest, _)| way.link.apart(smallest).saturating_add(between));
         let apart: Vec<Option<Span>> = links.iter().map(apart).collect();
         if apart.iter().flatten().any(|apart| apart.is_zero()) {
             return None;
         }
         let mut host = Self { each, links, caller, section, completion, apart, pending: Vec::new() };
         let pending = |core: usize| {
-            let starts = host.starts(core).map(|start| Coming::above(&start, start.cost));
-            let all: Vec<Coming> = interrupts(&each[core]).chain(starts).collect();
+            let all = interrupts(&each[core]).chain(host.starts(core));
+            let all: Vec<Coming> = all.map(|work| Coming::above(&work, work.cost)).collect();
             let masked = if caller.has_thread(core) { each[core].host.switch() } else { Span::ZERO };
             through(masked, &all)
         };
@@ -182,35 +193,34 @@ impl<'a> Host<'a> {
     fn above(&self, link: usize, core: usize) -> impl Iterator<Item = Coming> {
         let others = (0..self.links.len()).filter(move |other| *other != link);
         let others = others.filter_map(move |other| self.starts_of(other, core));
-        let others = others.map(|start| Coming::above(&start, start.cost));
         let early = self.pending[core].unwrap_or_default();
-        interrupts(&self.each[core]).chain(others).map(move |work| Coming { early, ..work })
+        let all = interrupts(&self.each[core]).chain(others);
+        all.map(move |work| Coming { early, ..Coming::above(&work, work.cost.saturating_add(work.adapter)) })
     }
 
     /// A link without senders.
     pub(super) fn way(&self, link: usize) -> Way {
-        let WayOut { link: costs, hears, called, sent } = self.links[link];
+        let WayOut { link: ref costs, hears, called, sent } = self.links[link];
         let Environment { packet, depth, host, .. } = &self.each[usize::from(hears.0)];
         let largest = sent.map_or(Span::ZERO, |(_, largest)| costs.transmit(largest));
+        let once = sent.map_or(Span::ZERO, |_| span(sum(costs.once())));
         let thread = Some(self.caller.core).filter(|core| self.caller.is_thread && *core != hears);
         let above = std::iter::once(hears).chain(thread);
         let above = above.flat_map(|core| self.above(link, usize::from(core.0))).collect();
         // That a thread's core was called is no worse than a block there.
         let is_thread_there = self.caller.has_thread(hears.0.into());
         let call = if called && !is_thread_there { host.ipi } else { Span::ZERO };
+        let heard = if self.caller.is_thread || !costs.is_alone() { host.interrupt } else { Span::ZERO };
+        let before = largest.saturating_add(heard).saturating_mul((*depth).into()).saturating_add(once);
         let (each, lower) = match self.caller.is_thread {
-            false => (
-                self.completion.saturating_add(self.section),
-                largest.saturating_mul((*depth).into()).saturating_add(self.section),
-            ),
+            false => (self.completion.saturating_add(self.section), before.saturating_add(self.section)),
             true => {
                 let run = host.switch().saturating_add(self.section);
-                let before = largest.saturating_add(host.interrupt).saturating_mul((*depth).into());
                 (host.interrupt.saturating_add(run), before.saturating_add(run))
             }
         };
         Way {
-            link: costs,
+            link: costs.clone(),
             packet: *packet,
             caller: self.caller,
             each: each.saturating_add(call),
@@ -240,9 +250,9 @@ impl Way {
         full.saturating_add(last).saturating_add(each.saturating_mul(packets))
     }
 
-    /// `Y` of the core that hears of completions.
+    /// By when a completion has been heard of: `Y` of its core, after the wait for its interrupt.
     pub(super) fn heard(&self) -> Option<Span> {
-        self.pending[usize::from(self.hears.0)]
+        Some(self.pending[usize::from(self.hears.0)]?.saturating_add(self.link.hears()))
     }
 
     /// Packets selected before, and `A` with packets made on these cores; `None` where interrupts

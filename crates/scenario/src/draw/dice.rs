@@ -16,6 +16,12 @@ pub(super) struct Dice {
     further: Option<Box<Dice>>,
 }
 
+/// The streams of what came to the format later, each behind the one before.
+const FURTHER: [&str; 14] = [
+    "further", "ways", "hubs", "rows", "buses", "excess", "queues", "requests", "levels", "ends", "launches",
+    "shapers", "pairs", "stages",
+];
+
 impl Dice {
     /// The dice of scenario `number` under `seed`.
     pub(super) fn new(seed: u64, number: u64) -> Self {
@@ -25,35 +31,14 @@ impl Dice {
         let later = Seed::new(seed).stream(&format!("scenario {number}, later"));
         let latest = Seed::new(seed).stream(&format!("scenario {number}, latest"));
         let newest = Seed::new(seed).stream(&format!("scenario {number}, newest"));
-        let further = Seed::new(seed).stream(&format!("scenario {number}, further"));
-        let ways = Seed::new(seed).stream(&format!("scenario {number}, ways"));
-        let hubs = Seed::new(seed).stream(&format!("scenario {number}, hubs"));
-        let rows = Seed::new(seed).stream(&format!("scenario {number}, rows"));
-        let buses = Seed::new(seed).stream(&format!("scenario {number}, buses"));
-        let excess = Seed::new(seed).stream(&format!("scenario {number}, excess"));
-        let queues = Seed::new(seed).stream(&format!("scenario {number}, queues"));
-        let requests = Seed::new(seed).stream(&format!("scenario {number}, requests"));
-        let levels = Seed::new(seed).stream(&format!("scenario {number}, levels"));
-        let ends = Seed::new(seed).stream(&format!("scenario {number}, ends"));
-        let launches = Seed::new(seed).stream(&format!("scenario {number}, launches"));
-        let shapers = Seed::new(seed).stream(&format!("scenario {number}, shapers"));
-        let pairs = Seed::new(seed).stream(&format!("scenario {number}, pairs"));
         let beside =
             |stream, aside: Option<Self>| Self { stream, grid, aside: aside.map(Box::new), further: None };
         let aside = beside(later, Some(beside(latest, Some(beside(newest, None)))));
-        let shapers = Self { further: Some(Box::new(beside(pairs, None))), ..beside(shapers, None) };
-        let launches = Self { further: Some(Box::new(shapers)), ..beside(launches, None) };
-        let ends = Self { further: Some(Box::new(launches)), ..beside(ends, None) };
-        let levels = Self { further: Some(Box::new(ends)), ..beside(levels, None) };
-        let requests = Self { further: Some(Box::new(levels)), ..beside(requests, None) };
-        let queues = Self { further: Some(Box::new(requests)), ..beside(queues, None) };
-        let excess = Self { further: Some(Box::new(queues)), ..beside(excess, None) };
-        let buses = Self { further: Some(Box::new(excess)), ..beside(buses, None) };
-        let rows = Self { further: Some(Box::new(buses)), ..beside(rows, None) };
-        let hubs = Self { further: Some(Box::new(rows)), ..beside(hubs, None) };
-        let ways = Self { further: Some(Box::new(hubs)), ..beside(ways, None) };
-        let further = Self { further: Some(Box::new(ways)), ..beside(further, None) };
-        Self { further: Some(Box::new(further)), ..beside(stream, Some(aside)) }
+        let further = FURTHER.iter().rev().fold(None, |further, name| {
+            let stream = Seed::new(seed).stream(&format!("scenario {number}, {name}"));
+            Some(Box::new(Self { further, ..beside(stream, None) }))
+        });
+        Self { further, ..beside(stream, Some(aside)) }
     }
 
     /// Dice for what came to the format later: with them what was drawn before is drawn as it was,
@@ -144,6 +129,11 @@ impl Dice {
     /// And for pairs of shapers, gates and preemption at a port.
     pub(super) fn pairs(&mut self) -> &mut Dice {
         self.shapers().further()
+    }
+
+    /// And for several cores before an adapter of stages.
+    pub(super) fn stages(&mut self) -> &mut Dice {
+        self.pairs().further()
     }
 
     pub(super) fn below(&mut self, n: u64) -> u64 {

@@ -242,6 +242,7 @@ impl Theme {
             (true, "adapter") => Some(dice.further().chance(0.7)),
             (true, _) => Some(false).filter(|_| dice.further().chance(0.9)),
         };
+        let stages_of_cores = scheduling == Scheduling::Analysed && dice.stages().chance(0.12);
         let theme = Self {
             place,
             row,
@@ -291,6 +292,7 @@ impl Theme {
                     dice.newest().pick(&[2, 2, 3])
                 }
                 false if paradigm == "O2" && null && dice.hubs().chance(0.25) => dice.hubs().pick(&[2, 2, 3]),
+                false if !null && paradigm != "O3" && stages_of_cores => dice.stages().pick(&[2, 2, 3]),
                 false => 1,
             },
             ends: false,

@@ -2,7 +2,7 @@
 //! what it takes for granted.
 
 use laxity_admission::ResourceModel;
-use laxity_model::adapter::Notification;
+use laxity_model::adapter::{Description, Notification, Tells};
 use laxity_model::host::Applications;
 use laxity_qos::channel::{ChannelId, LinkId};
 use laxity_qos::discipline::Class;
@@ -10,7 +10,7 @@ use laxity_qos::discipline::Class;
 use super::covered::Covered;
 use super::faults::stalls;
 use super::reason::Uncovered;
-use crate::experiment::{AdapterSpec, Experiment, Placement, Task};
+use crate::experiment::{AdapterSpec, Attached, Experiment, Placement, Task};
 
 /// Whether `node`, a host with several cores that are to work so, is covered.
 pub(super) fn covered(experiment: &Experiment, node: usize, host: &Covered) -> Result<(), Uncovered> {
@@ -19,8 +19,8 @@ pub(super) fn covered(experiment: &Experiment, node: usize, host: &Covered) -> R
     }
     for link in experiment.links_of(node) {
         let adapter = experiment.adapter_of(node, link);
-        if matches!(adapter, AdapterSpec::Described(_)) {
-            return Err(Uncovered::CoresStages);
+        if let AdapterSpec::Described(description) = adapter {
+            interrupts_once(description, &experiment.nodes[node].adapters[usize::from(link.0)])?;
         }
         if adapter.notification() != Notification::Interrupt {
             return Err(Uncovered::CoresPoll);
@@ -54,4 +54,18 @@ pub(super) fn covered(experiment: &Experiment, node: usize, host: &Covered) -> R
         }
     }
     Ok(())
+}
+
+/// Refuses an adapter of stages that interrupts more than once for a packet, or more than one core.
+fn interrupts_once(description: &Description, attached: &Attached) -> Result<(), Uncovered> {
+    let mut phases = description.transmit.iter().flat_map(|stage| &stage.phases);
+    if phases.any(|phase| phase.tells != Tells::Nothing) {
+        return Err(Uncovered::CoresProgress);
+    }
+    let queues: u32 = description.interface.responses.iter().map(|queue| queue.spread).sum();
+    let used = attached.interrupts.iter().cycle().take(queues.max(1) as usize);
+    match used.into_iter().all(|core| *core == attached.interrupts[0]) {
+        true => Ok(()),
+        false => Err(Uncovered::CoresQueues),
+    }
 }

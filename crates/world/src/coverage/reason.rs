@@ -127,7 +127,9 @@ reasons! {
     ChanceStations "channel.late" "no analysis covers the chance of a late message over several stations";
     ChanceHost "channel.late"
         "the chance of a late message is analysed for one core and one link by deadlines, by the demand test";
-    CoresStages "host.cores" "no analysis covers several cores before an adapter of stages";
+    CoresProgress "host.cores"
+        "several cores are analysed before an adapter that interrupts once for each packet";
+    CoresQueues "adapter.interrupts" "several cores are analysed where an adapter interrupts one of them";
     CoresFree "adapter.startup" "packets that take an adapter no time complete at any rate";
     CoresOther "adapter.startup" "packets that take another adapter no time complete at any rate";
     CoresOrder "host.cores"

@@ -187,7 +187,9 @@ fn starts(host: &HostSpec, description: &Description) -> Option<Span> {
         .iter()
         .flat_map(|stage| &stage.phases)
         .any(|phase| phase.tells != Tells::Nothing);
-    let at_once = config.link.paradigm == LinkParadigm::O1 && !config.preemption.immediate;
+    // Of several cores, another may be in the link scheduler then.
+    let alone = config.cores == 1;
+    let at_once = alone && config.link.paradigm == LinkParadigm::O1 && !config.preemption.immediate;
     let costs = host.costs.interrupted_for_each().with_packets_of(config.packet);
     (at_once && queues == 1 && !tells).then(|| costs.interrupt.saturating_add(costs.link_scheduling))
 }

@@ -51,12 +51,11 @@ pub(super) fn table(
     };
     let each = (0..host.subsystem.cores).map(CoreId).map(of).collect::<Result<Vec<_>, _>>()?;
     let way = |(link, costs): (LinkId, &Link)| {
-        let link_costs = costs.alone().ok_or(Uncovered::CoresStages)?;
         let called = is_called(experiment, (node, placement), (hears(link), covered.ahead));
-        Ok(WayOut { link: link_costs, hears: hears(link), called, sent: sent(experiment, (node, link)) })
+        WayOut { link: costs.clone(), hears: hears(link), called, sent: sent(experiment, (node, link)) }
     };
     let links = std::iter::once(&covered.link).chain(&covered.further);
-    let links = (0..).map(LinkId).zip(links).map(way).collect::<Result<Vec<_>, Uncovered>>()?;
+    let links: Vec<WayOut> = (0..).map(LinkId).zip(links).map(way).collect();
     let config = &host.subsystem.link;
     let caller = Caller { core: config.core, is_thread: config.paradigm == LinkParadigm::O2 };
     let table = CoresTable::new(&each, &links, caller).map_err(|_| Uncovered::CoresFree)?;

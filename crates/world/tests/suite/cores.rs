@@ -109,3 +109,71 @@ fn a_core_may_be_called_before_each_completion() {
     // A thread that handles completions itself waits for a call or a block, from any core.
     assert_eq!(longer_by_calls("O2", 0, &called[1]), longer_by_calls("O2", 0, &others[0]));
 }
+
+/// A frame of 4 KiB on core 1, before an adapter of 10 us and 20 us with two places, by hand.
+///
+/// *The core.* A section of the link scheduler takes 2 us and completions are 20 us apart, so `α =
+/// 20/18`. Behind a block that is made early, a message of 10 us has `R = α (10 + 10 + 2 (2 + 2))`.
+///
+/// *The link.* Side by side, `L = 20 us` and 10 us once. Interrupts can be pending at core 0, which
+/// hears of completions and starts packets, for `A = 30 us`: six completions of 3 us, each with a start.
+/// So `b = 2 (20 + 3) + 10 + 2 + A + 20 + 3 + 2·2 = 115 us`. A second frame in the message is 10 us
+/// more of it and of the block before it, and 27 us of the link.
+#[test]
+fn an_adapter_of_stages_behind_two_cores_by_hand() {
+    let bound = |bytes: u32| {
+        let text = format!(
+            r#"title = "two cores before stages"
+[host]
+profile = "mc68040"
+cores = 2
+[host.costs]
+context_switch = "0 us"
+cache_miss = "0 us"
+first_packet = "10 us"
+single_packet = "10 us"
+packet = "10 us"
+interrupt = "3 us"
+response = "0 us"
+link_scheduling = "2 us"
+timer = "0 us"
+ipi = "0 us"
+[host.subsystem]
+packet = "4 KiB"
+link = {{ paradigm = "O1", depth = 2 }}
+[adapter]
+kind = "generic"
+transmit = [
+  {{ name = "fetch", queue = [{{ order = "fifo" }}], phase = [{{ fixed = "10 us" }}] }},
+  {{ name = "link", queue = [{{ order = "fifo" }}], phase = [{{ fixed = "20 us", medium = true }}] }},
+]
+[run]
+time = "1 s"
+[[channel]]
+name = "film"
+core = 1
+class = "real_time"
+max_message = "{bytes} B"
+min_message = "{bytes} B"
+burst = 1
+packet_slots = 8
+min_interval = "40 ms"
+deadline = "30 ms"
+source = {{ kind = "periodic" }}
+"#
+        );
+        let scenario =
+            Scenario::from_text("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}{text}"));
+        let promises =
+            promise::promises(&scenario.first(), Formula::Corrected).expect("it is covered").channels;
+        match &promises[0] {
+            Promise::Admitted(hops) => hops[0].bound.bound,
+            other => panic!("there is time for it: {other:?}"),
+        }
+    };
+    let about = |bound: Span, expected: f64| {
+        assert!((bound.as_secs_f64() * 1e6 - expected).abs() < 0.001, "{bound} for {expected} us");
+    };
+    about(bound(4096), 28.0 * 20.0 / 18.0 + 115.0);
+    about(bound(8192), 48.0 * 20.0 / 18.0 + 115.0 + 27.0);
+}
