@@ -27,6 +27,11 @@
 //! C_l (Δ/a + D + 2),   and where its completions are heard of   (C_i + C_l) (Δ/a + D + 2).
 //! ```
 //!
+//! *By packets.* A fast adapter completes packets closer together than a core can hear of them. But each
+//! that is started or heard of in `Δ` had one of the `B` buffers of that link at its beginning, or was
+//! made since, by one of the `n` cores with handlers for it, each of which takes at least `C` for a packet.
+//! So `a` may be `C/n`, with `B + n + 1` in place of `D + 2` ([`Counting::Packets`]).
+//!
 //! # A core
 //!
 //! Let `s` and `τ` be as in [`super::trajectory`], for the messages of one core, `τ` being when the
@@ -76,7 +81,7 @@ use std::collections::BTreeMap;
 use laxity_units::{Bytes, Span};
 
 use super::decision::{AdmissionId, AdmissionRefusal, Bound, Claimant, Decision, Deficit, Reason, Scarce};
-use super::environment::{Environment, Interference, Request, ResourceModel};
+use super::environment::{Counting, Environment, Interference, Request, ResourceModel};
 use super::least::least;
 use super::rated_host::Unrated;
 use super::station::Link;
@@ -109,6 +114,10 @@ pub struct WayOut {
     pub called: bool,
     /// The smallest and the largest packet that leaves by it; `None` if none does.
     pub sent: Option<(Bytes, Bytes)>,
+    /// Packets that there may be between a handler and the completion; `None` if that has no end.
+    pub buffers: Option<u64>,
+    /// Cores with handlers that make packets for it.
+    pub makers: u32,
 }
 
 /// The scheduler of the links.
@@ -169,9 +178,10 @@ impl CoresTable {
         let alone = |(place, core): (usize, &Environment)| {
             let mut starts: Vec<Interference> = host.starts(place).collect();
             starts.sort_by_key(|start| start.interval);
+            let by_time = core.counting != Counting::Packets;
+            let others = starts.split_off(starts.len().min(usize::from(by_time)));
             let (interrupt, apart) =
                 starts.first().map(|start| (start.cost, start.interval)).unwrap_or_default();
-            let others = starts.into_iter().skip(1);
             let switch = core.host.switch();
             let context_switch =
                 if caller.has_thread(place) { switch.saturating_add(switch) } else { switch };

@@ -24,7 +24,14 @@ fn core(interference: Vec<Interference>) -> Environment {
 
 fn of(cores: &[Environment]) -> CoresTable {
     let link = cores[0].link.clone();
-    let way = WayOut { link: link.into(), hears: CoreId(0), called: false, sent: Some((SIZE, SIZE)) };
+    let way = WayOut {
+        link: link.into(),
+        hears: CoreId(0),
+        called: false,
+        sent: Some((SIZE, SIZE)),
+        buffers: None,
+        makers: 2,
+    };
     CoresTable::new(cores, &[way], CALLS).expect("it is a host")
 }
 
@@ -99,7 +106,14 @@ fn the_core_that_is_interrupted_is_slower() {
 #[test]
 fn who_makes_a_packet_waits_for_what_is_pending_there() {
     let (cores, link) = ([core(Vec::new()), core(Vec::new())], LinkCosts::new(us(19), Span::ZERO));
-    let way = WayOut { link: link.into(), hears: CoreId(1), called: false, sent: Some((SIZE, SIZE)) };
+    let way = WayOut {
+        link: link.into(),
+        hears: CoreId(1),
+        called: false,
+        sent: Some((SIZE, SIZE)),
+        buffers: None,
+        makers: 2,
+    };
     let bound = |place| {
         let mut table = CoresTable::new(&cores, std::slice::from_ref(&way), CALLS).expect("it is a host");
         assert!(matches!(table.request(asks(300, 300), on(place)), Decision::Admitted { .. }));
@@ -163,6 +177,8 @@ fn links_share_the_link_scheduler() {
         hears: CoreId(hears),
         called: false,
         sent: Some((SIZE, SIZE)),
+        buffers: None,
+        makers: 2,
     };
     let cores = [core(Vec::new()), core(Vec::new())];
     let mut table = CoresTable::new(&cores, &[way(19, 0), way(39, 1)], CALLS).expect("it is a host");
@@ -192,6 +208,8 @@ fn a_core_that_has_no_time_is_nothing_to_others() {
         hears: CoreId(hears),
         called: false,
         sent: Some((SIZE, SIZE)),
+        buffers: None,
+        makers: 2,
     };
     let cores = [core(Vec::new()), core(vec![timer(7, 7)])];
     let mut table = CoresTable::new(&cores, &[way(0), way(1)], CALLS).expect("it is a host");
@@ -221,7 +239,14 @@ fn a_core_that_is_called_hears_late_of_each_packet() {
     };
     let (cores, link) = ([core(), core()], LinkCosts::new(us(19), Span::ZERO));
     let bound = |called, caller| {
-        let way = WayOut { link: link.into(), hears: CoreId::FIRST, called, sent: Some((SIZE, SIZE)) };
+        let way = WayOut {
+            link: link.into(),
+            hears: CoreId::FIRST,
+            called,
+            sent: Some((SIZE, SIZE)),
+            buffers: None,
+            makers: 2,
+        };
         let mut table = CoresTable::new(&cores, &[way], caller).expect("it is a host");
         assert!(matches!(table.request(asks(300, 300), on(1)), Decision::Admitted { .. }));
         bounds(&table)[0]
@@ -246,8 +271,14 @@ fn a_thread_on_another_core_is_called() {
         Environment { host: HostCosts { context_switch: us(1), ipi: us(5), ..core.host }, ..core }
     };
     let (cores, link) = ([core(), core()], LinkCosts::new(us(19), Span::ZERO));
-    let way =
-        |hears| WayOut { link: link.into(), hears: CoreId(hears), called: false, sent: Some((SIZE, SIZE)) };
+    let way = |hears| WayOut {
+        link: link.into(),
+        hears: CoreId(hears),
+        called: false,
+        sent: Some((SIZE, SIZE)),
+        buffers: None,
+        makers: 2,
+    };
     let thread = Caller { core: CoreId(1), is_thread: true };
     let mut table = CoresTable::new(&cores, &[way(0)], thread).expect("it is a host");
     assert!(matches!(table.request(asks(300, 300), on(0)), Decision::Admitted { .. }));
@@ -281,6 +312,8 @@ fn a_thread_has_a_block_before_each_packet() {
         hears: CoreId(hears),
         called: false,
         sent: Some((SIZE, SIZE)),
+        buffers: None,
+        makers: 2,
     };
     let thread = Caller { core: CoreId::FIRST, is_thread: true };
     let mut table = CoresTable::new(&cores, &[way(19, 0)], thread).expect("it is a host");
@@ -313,6 +346,8 @@ fn a_thread_may_be_kept_from_its_core() {
         hears: CoreId::FIRST,
         called: false,
         sent: Some((SIZE, SIZE)),
+        buffers: None,
+        makers: 2,
     };
     let refused = |caller: Caller| {
         let cores = [Environment { block_best_effort: Block::Never, ..core(Vec::new()) }, second.clone()];

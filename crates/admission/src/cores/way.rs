@@ -82,7 +82,7 @@
 
 use laxity_units::{Bytes, Span};
 
-use super::super::environment::{Above, Environment, Interference, Request};
+use super::super::environment::{Above, Counting, Environment, Interference, Request};
 use super::super::rates::{Coming, through};
 use super::super::station::Link;
 use super::super::terms::{span, sum};
@@ -98,8 +98,9 @@ pub(super) struct Host<'a> {
     section: Span,
     /// `C_i + C_l`.
     completion: Span,
-    /// `a` of each link; `None` for those by which no packet leaves.
-    apart: Vec<Option<Span>>,
+    /// Starts at each link in any `Δ`: at most the first and `⌈Δ/a⌉`; `None` for those by which no
+    /// packet leaves.
+    starts: Vec<Option<(u32, Span)>>,
     /// `Y` of each core; `None` where interrupts may take all of it.
     pending: Vec<Option<Span>>,
 }
@@ -138,25 +139,35 @@ pub(super) fn interference(core: &Environment) -> impl Iterator<Item = Interfere
     core.interference.iter().copied().chain(also)
 }
 
+/// Starts at a link counted by packets, `B + n + 1` and `C/n`; `None` without an end.
+fn by_packets(core: &Environment, way: &WayOut) -> Option<(u32, Span)> {
+    let makers = way.makers.max(1);
+    let burst = way.buffers?.checked_add(u64::from(makers) + 1)?;
+    Some((u32::try_from(burst).ok()?, Span::from_ps(core.makes?.as_ps() / u64::from(makers))))
+}
+
 /// The part of it that interrupts.
 fn interrupts(core: &Environment) -> impl Iterator<Item = Interference> + use<'_> {
     interference(core).filter(|work| work.above == Above::Interrupt)
 }
 
 impl<'a> Host<'a> {
-    /// `None` if there is no core, or completions follow each other without time in between.
+    /// `None` if there is no core, or starts follow each other without time in between.
     pub(super) fn new(each: &'a [Environment], links: &'a [WayOut], caller: Caller) -> Option<Self> {
         let first = each.first()?;
         let section = first.host.link_scheduling;
         let completion = first.host.interrupt.saturating_add(section);
         let between = if first.depth == 1 { completion } else { Span::ZERO };
-        let apart =
-            |way: &WayOut| way.sent.map(|(smallest, _)| way.link.apart(smallest).saturating_add(between));
-        let apart: Vec<Option<Span>> = links.iter().map(apart).collect();
-        if apart.iter().flatten().any(|apart| apart.is_zero()) {
-            return None;
-        }
-        let mut host = Self { each, links, caller, section, completion, apart, pending: Vec::new() };
+        let starts = |way: &WayOut| -> Option<Option<(u32, Span)>> {
+            let Some((smallest, _)) = way.sent else { return Some(None) };
+            let (burst, interval) = match first.counting {
+                Counting::Packets => by_packets(first, way)?,
+                _ => (first.depth.saturating_add(2), way.link.apart(smallest).saturating_add(between)),
+            };
+            (!interval.is_zero()).then_some(Some((burst, interval)))
+        };
+        let starts = links.iter().map(starts).collect::<Option<Vec<_>>>()?;
+        let mut host = Self { each, links, caller, section, completion, starts, pending: Vec::new() };
         let pending = |core: usize| {
             let all = interrupts(&each[core]).chain(host.starts(core));
             let all: Vec<Coming> = all.map(|work| Coming::above(&work, work.cost)).collect();
@@ -180,13 +191,8 @@ impl<'a> Host<'a> {
             (false, true) => self.section,
             (false, false) => return None,
         };
-        Some(Interference {
-            above: Above::Interrupt,
-            cost,
-            adapter: Span::ZERO,
-            burst: self.each[core].depth.saturating_add(2),
-            interval: self.apart[link]?,
-        })
+        let (burst, interval) = self.starts[link]?;
+        Some(Interference { above: Above::Interrupt, cost, adapter: Span::ZERO, burst, interval })
     }
 
     /// Interrupts of `core` beside completions of `link`, and the work there for other links.
@@ -200,7 +206,7 @@ impl<'a> Host<'a> {
 
     /// A link without senders.
     pub(super) fn way(&self, link: usize) -> Way {
-        let WayOut { link: ref costs, hears, called, sent } = self.links[link];
+        let WayOut { link: ref costs, hears, called, sent, .. } = self.links[link];
         let Environment { packet, depth, host, .. } = &self.each[usize::from(hears.0)];
         let largest = sent.map_or(Span::ZERO, |(_, largest)| costs.transmit(largest));
         let once = sent.map_or(Span::ZERO, |_| span(sum(costs.once())));

@@ -91,10 +91,11 @@ fn readings_by(experiment: &Experiment, covered: &Covered, node: usize) -> Vec<R
     let costs = host.costs.interrupted_for_each().with_packets_of(host.subsystem.packet);
     let charged =
         [costs.interrupt, costs.link_scheduling, costs.hand_over].iter().any(|cost| !cost.is_zero());
-    let counted = !covered.ahead && !makes(experiment, node).is_zero();
+    let made = !makes(experiment, node).is_zero();
     let mut countings = match covered.model {
+        ResourceModel::Core if charged && made => vec![Counting::Time, Counting::Packets],
         ResourceModel::O1 | ResourceModel::Apart | ResourceModel::Handed | ResourceModel::ApartHanded
-            if charged && counted =>
+            if charged && made && !covered.ahead =>
         {
             vec![Counting::Time, Counting::Packets]
         }

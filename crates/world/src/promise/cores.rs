@@ -4,6 +4,8 @@
 //! Timers are counted on every core, though each is on one; frames interrupt the core of their
 //! adapter.
 
+use std::collections::BTreeSet;
+
 use laxity_admission::station::Link;
 use laxity_admission::{Caller, CoresTable, Environment, Formula, WayOut};
 use laxity_qos::channel::{ChannelId, CoreId, LinkId, LinkParadigm, PacketOverflow};
@@ -11,6 +13,7 @@ use laxity_units::Bytes;
 
 use super::analyses::Reading;
 use super::environment::{best_effort, environment, receptions, timers};
+use super::links::{buffers, leaving};
 use super::station::Station;
 use crate::coverage::{Coverage, Uncovered};
 use crate::experiment::{ChannelSpec, Experiment, Placement};
@@ -52,7 +55,17 @@ pub(super) fn table(
     let each = (0..host.subsystem.cores).map(CoreId).map(of).collect::<Result<Vec<_>, _>>()?;
     let way = |(link, costs): (LinkId, &Link)| {
         let called = is_called(experiment, (node, placement), (hears(link), covered.ahead));
-        WayOut { link: costs.clone(), hears: hears(link), called, sent: sent(experiment, (node, link)) }
+        let leaving = leaving(experiment, (node, link));
+        let makers =
+            leaving.iter().map(|(channel, _)| placement.of(node, ChannelId(*channel as u32)).handler);
+        WayOut {
+            link: costs.clone(),
+            hears: hears(link),
+            called,
+            sent: sent(experiment, &leaving),
+            buffers: buffers(experiment, &leaving),
+            makers: makers.collect::<BTreeSet<_>>().len() as u32,
+        }
     };
     let links = std::iter::once(&covered.link).chain(&covered.further);
     let links: Vec<WayOut> = (0..).map(LinkId).zip(links).map(way).collect();
@@ -90,14 +103,11 @@ fn is_called(
     channels.any(|(number, channel)| channel.passages(node).any(|hop| calls((number, channel), hop)))
 }
 
-/// The smallest and the largest packet that leaves `node` by `link`.
-fn sent(experiment: &Experiment, (node, link): (usize, LinkId)) -> Option<(Bytes, Bytes)> {
+/// The smallest and the largest packet of the channels that are `leaving`.
+fn sent(experiment: &Experiment, leaving: &[(usize, usize)]) -> Option<(Bytes, Bytes)> {
     let packet = experiment.packet();
-    let leaves = |channel: &&ChannelSpec| {
-        channel.passages_from(node).any(|hop| experiment.link_out(channel, hop) == link)
-    };
-    let sizes = experiment.channels.iter().filter(leaves).map(|channel| {
-        let spec = &channel.spec;
+    let sizes = leaving.iter().map(|(channel, _)| {
+        let spec = &experiment.channels[*channel].spec;
         (spec.smallest_packet(packet), spec.max_message.min(packet))
     });
     sizes.reduce(|(least, most), (small, large)| (least.min(small), most.max(large)))

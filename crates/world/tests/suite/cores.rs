@@ -110,18 +110,22 @@ fn a_core_may_be_called_before_each_completion() {
     assert_eq!(longer_by_calls("O2", 0, &called[1]), longer_by_calls("O2", 0, &others[0]));
 }
 
-/// A frame of 4 KiB on core 1, before an adapter of 10 us and 20 us with two places, by hand.
+/// A frame of 4 KiB on core 1, before an adapter of two stages with a window, by hand.
 ///
-/// *The core.* A section of the link scheduler takes 2 us and completions are 20 us apart, so `α =
+/// *10 us and 20 us, two places.* A section of the link scheduler takes 2 us and completions are 20 us apart, so `α =
 /// 20/18`. Behind a block that is made early, a message of 10 us has `R = α (10 + 10 + 2 (2 + 2))`.
 ///
-/// *The link.* Side by side, `L = 20 us` and 10 us once. Interrupts can be pending at core 0, which
+/// Side by side, `L = 20 us` and 10 us once. Interrupts can be pending at core 0, which
 /// hears of completions and starts packets, for `A = 30 us`: six completions of 3 us, each with a start.
 /// So `b = 2 (20 + 3) + 10 + 2 + A + 20 + 3 + 2·2 = 115 us`. A second frame in the message is 10 us
 /// more of it and of the block before it, and 27 us of the link.
+///
+/// *1 us and 2 us, eight places.* Completions are closer together than core 0 hears of them, so they are
+/// counted by packets: eight have buffers, and one core makes one in 10 us. `R = 10 + 10 + 2 (8 + 1 + 1 +
+/// ⌈R/10⌉) = 50 us`, `A = 5 (10 + ⌈A/10⌉) = 100 us`, and `b = 8 (2 + 3) + 1 + 2 + A + 2 + 3 + 2·2 = 152 us`.
 #[test]
 fn an_adapter_of_stages_behind_two_cores_by_hand() {
-    let bound = |bytes: u32| {
+    let bound = |bytes: u32, (fetch, link, depth): (u32, u32, u32)| {
         let text = format!(
             r#"title = "two cores before stages"
 [host]
@@ -140,12 +144,12 @@ timer = "0 us"
 ipi = "0 us"
 [host.subsystem]
 packet = "4 KiB"
-link = {{ paradigm = "O1", depth = 2 }}
+link = {{ paradigm = "O1", depth = {depth} }}
 [adapter]
 kind = "generic"
 transmit = [
-  {{ name = "fetch", queue = [{{ order = "fifo" }}], phase = [{{ fixed = "10 us" }}] }},
-  {{ name = "link", queue = [{{ order = "fifo" }}], phase = [{{ fixed = "20 us", medium = true }}] }},
+  {{ name = "fetch", queue = [{{ order = "fifo" }}], phase = [{{ fixed = "{fetch} us" }}] }},
+  {{ name = "link", queue = [{{ order = "fifo" }}], phase = [{{ fixed = "{link} us", medium = true }}] }},
 ]
 [run]
 time = "1 s"
@@ -174,6 +178,7 @@ source = {{ kind = "periodic" }}
     let about = |bound: Span, expected: f64| {
         assert!((bound.as_secs_f64() * 1e6 - expected).abs() < 0.001, "{bound} for {expected} us");
     };
-    about(bound(4096), 28.0 * 20.0 / 18.0 + 115.0);
-    about(bound(8192), 48.0 * 20.0 / 18.0 + 115.0 + 27.0);
+    about(bound(4096, (10, 20, 2)), 28.0 * 20.0 / 18.0 + 115.0);
+    about(bound(8192, (10, 20, 2)), 48.0 * 20.0 / 18.0 + 115.0 + 27.0);
+    about(bound(4096, (1, 2, 8)), 50.0 + 152.0);
 }

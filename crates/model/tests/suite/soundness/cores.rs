@@ -104,7 +104,7 @@ impl Places<'_> {
             let without = case.best_effort.iter().enumerate().filter(|(i, _)| by(self.best_effort(*i)));
             let without = without.map(|(_, size)| (tail(size), (*size).min(case.packet)));
             let sent = sizes.chain(without).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-            WayOut { link: link.into(), hears, called: self.is_called(hears), sent }
+            WayOut { link: link.into(), hears, called: self.is_called(hears), sent, buffers: None, makers: 0 }
         };
         let links: Vec<WayOut> = (0..).zip(self.links()).map(way).collect();
         let each: Vec<Environment> = (0..self.cores).map(CoreId).map(of).collect();
