@@ -5,7 +5,7 @@
 //! claims and writes the directory of results. [`tune`] searches the best setting of a sweep,
 //! [`attack`] the worst case of an admitted channel. [`property`] defines what must hold for every
 //! scenario, and checks it against drawn ones. [`recipe`] writes a scenario as settings of Linux,
-//! and [`import`] a network of another tool as a scenario.
+//! [`import`] a network of another tool as a scenario, and [`measured`] reads logs of real packets.
 //!
 //! The crate joins two others: [`laxity_scenario`] reads a file and knows no script,
 //! [`laxity_report`] knows the scripts and reads no file, and [`load`] reads with both. It uses no
@@ -52,6 +52,7 @@ pub mod coverage;
 pub mod dominance;
 pub mod fix;
 pub mod import;
+pub mod measured;
 mod parallel;
 pub mod property;
 pub mod recipe;
