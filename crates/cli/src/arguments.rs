@@ -1,5 +1,6 @@
 //! The arguments, which are also their own documentation: `docs/cli.md` is made from here.
 
+mod compare;
 mod designer;
 mod edits;
 mod exchange;
@@ -14,12 +15,13 @@ use std::sync::LazyLock;
 use clap::{Args, Parser, Subcommand};
 use laxity_units::Span;
 
+pub(crate) use compare::{Compare, MeasuredLog};
 pub(crate) use designer::Designer;
 pub(crate) use edits::Settings;
 pub(crate) use exchange::{Import, ImportFormat, New, Recipe, Start};
 pub(crate) use service::{
-    Bridge, Capture, Channel, ChannelCommand, Compare, ContractChanges, ContractOptions, Daemon, MakeKeys,
-    Ping, Recv, Send, Serve, ShowNode, Top,
+    Bridge, Capture, Channel, ChannelCommand, ContractChanges, ContractOptions, Daemon, MakeKeys, Ping, Recv,
+    Send, Serve, ShowNode, Top,
 };
 pub(crate) use tools::{
     Adapter, AdapterCheck, AdapterCommand, AdapterShow, AdapterTrial, Calibrate, Completions, Contract, Diff,
@@ -178,12 +180,17 @@ pub(crate) enum Command {
     /// The node file of the daemon has `log`. Packets on the line are sealed; those of the capture
     /// are not, and have all of their payload. Times count from the start of the daemon.
     Capture(Capture),
-    /// Sets prediction and measurement of a network of node files side by side: bound, simulated
-    /// worst and measured worst of each channel.
+    /// Sets prediction and measurement side by side: bound, simulated worst and measured worst of each
+    /// channel.
     ///
-    /// The channels that run are found by sender and receiver. A message later than its bound is
-    /// explained by stops of the platform on its route, or is a bug: exit code 1. Exit code 4 if no
-    /// daemon has a channel.
+    /// Of a network of node files, the channels that run are found by sender and receiver. A message
+    /// later than its bound is explained by stops of the platform on its route, or is a bug: exit code
+    /// 1. Exit code 4 if no daemon has a channel.
+    ///
+    /// With `--log`, the measured delays are those in the logs of other programs: `isochron.dat`, and
+    /// the log file or the histogram of the RTC-Testbench. The file is a scenario then, or a network of
+    /// node files. Exit code 1 if a delay is above its bound or a packet was lost, and 4 if a row has
+    /// no judgement.
     Compare(Compare),
     /// Makes a test authority, and a certificate and a key for each node.
     Keys(MakeKeys),

@@ -11,6 +11,7 @@ mod budget;
 mod calibrate;
 mod check;
 mod columns;
+mod compare;
 mod contract;
 mod designer;
 mod diff;
@@ -108,7 +109,7 @@ fn main() -> ExitCode {
         Command::Replay(options) => replay::replay(options, &mut terminal),
         Command::Serve(options) => service::serve(options, &mut terminal),
         Command::Capture(options) => service::capture::capture(options, &mut terminal),
-        Command::Compare(options) => service::network::compare_with(options, &mut terminal),
+        Command::Compare(options) => compare::compare(options, &mut terminal),
         Command::Keys(options) => service::keys(options, &mut terminal),
         Command::Send(options) => service::send::send(options, &mut terminal),
         Command::Recv(options) => service::receive::receive(options, &mut terminal),

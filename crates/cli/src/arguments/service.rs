@@ -49,17 +49,6 @@ pub(crate) struct Capture {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Compare {
-    /// The network file.
-    #[arg(value_name = "NETWORK")]
-    pub(crate) file: PathBuf,
-    /// The output of `laxity node --json` at a node. Default: the daemons at the sockets of the node
-    /// files are asked.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) status: Vec<PathBuf>,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct MakeKeys {
     /// Where the files are written; an authority that is there signs the new nodes.
     #[arg(value_name = "DIR")]

@@ -20,7 +20,8 @@ pub(crate) fn is_network(path: &Path) -> bool {
     read_text(&Disk, path, "a network").is_ok_and(|source| NodeNetwork::is_one(source.text()))
 }
 
-fn predicted(path: &Path, terminal: &Terminal) -> Option<(NodeNetwork, Vec<Predicted>)> {
+/// The network at `path` and the outcome of its channels; `None` after an error is shown.
+pub(crate) fn predicted(path: &Path, terminal: &Terminal) -> Option<(NodeNetwork, Vec<Predicted>)> {
     let both = NodeNetwork::read(path).and_then(|network| Ok((predict(&network)?, network)));
     match both {
         Ok((predicted, network)) => Some((network, predicted)),
@@ -58,7 +59,7 @@ pub(crate) fn run(path: &Path, terminal: &mut Terminal) -> Exit {
     exit
 }
 
-/// `laxity compare`.
+/// `laxity compare` with what daemons measured.
 pub(crate) fn compare_with(options: &Compare, terminal: &mut Terminal) -> Exit {
     let Some((network, predicted)) = predicted(&options.file, terminal) else { return Exit::BadInput };
     let states = match states(&network, options) {
@@ -145,7 +146,7 @@ fn worst(outcome: &Predicted) -> String {
 }
 
 /// A table with numbers from column `first` on.
-fn headed(head: &[&str], first: usize) -> Table {
+pub(crate) fn headed(head: &[&str], first: usize) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(head);

@@ -3,6 +3,7 @@
 mod adapters;
 mod book;
 mod common;
+mod compare;
 mod contract;
 mod dissector;
 mod edits;
