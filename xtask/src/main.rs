@@ -137,16 +137,20 @@ fn root() -> PathBuf {
     own.parent().expect("the crate stands in the workspace").to_path_buf()
 }
 
+/// All tests. The lints compile the examples, and of those `checks` runs one alone.
+const TESTS: [&str; 5] = ["test", "--workspace", "--lib", "--bins", "--tests"];
+
 /// Real-time tests leave processors idle, and so do the compilers of the checks; so the checks run
 /// beside the tests, with less of a processor that both want.
 fn test(root: &Path) -> ExitCode {
     let mut report = Report::default();
-    let build = cargo(root, &["test", "--workspace", "--no-run", "--quiet"]);
-    if !report.check("tests build", || step::run(build)) {
+    let build = [&TESTS[..], &["--no-run", "--quiet", "--example", "digest"]].concat();
+    if !report.check("tests build", || step::run(cargo(root, &build))) {
         return report.finish();
     }
     let checks = Beside::start(root, "checks");
-    report.tests("tests", cargo(root, &["test", "--workspace", "--no-fail-fast"]));
+    report.tests("tests", cargo(root, &[&TESTS[..], &["--no-fail-fast"]].concat()));
+    report.tests("examples in comments", cargo(root, &["test", "--workspace", "--doc", "--no-fail-fast"]));
     report.check("experiments give the rows of docs/reproduction.md", || {
         let mut check = step::built(root, "laxity");
         check.args(["reproduce", "--check"]);
