@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 pub(crate) fn admission(experiment: &Experiment, advice: bool) -> Value {
     let none = |reason: &str| {
         let channels = experiment.channels.iter().map(|channel| {
-            json!({ "name": channel.name, "verdict": if channel.deadline.is_some() { "not analysed" } else { "best effort" } })
+            let verdict = if experiment.asks_for_bound(channel) { "not analysed" } else { "best effort" };
+            json!({ "name": channel.name, "verdict": verdict })
         });
         json!({ "not_analysed": reason, "channels": channels.collect::<Vec<_>>() })
     };

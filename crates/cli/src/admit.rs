@@ -119,7 +119,7 @@ impl Answer {
         }
         let Some(formula) = experiment.admission.formula else {
             // A file without deadlines asks for no bound, so a missing bound is fine.
-            let asked = experiment.channels.iter().any(|channel| channel.deadline.is_some());
+            let asked = experiment.channels.iter().any(|channel| experiment.asks_for_bound(channel));
             let exit = if asked { Exit::NotJudged } else { Exit::Holds };
             let text = "admission is off: every channel is taken, and nothing is promised";
             return Answer { exit, ..Answer::none(text) };

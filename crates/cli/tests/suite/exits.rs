@@ -89,6 +89,9 @@ fn what_admission_was_not_asked_is_not_judged() {
         let failed = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{name}: {said}{failed}");
     }
+    // A virtual interface asks for a bound by its bandwidth.
+    let interfaces = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/qos-via/v-be.toml");
+    assert_eq!(here.laxity(&format!("admit {interfaces}")).status.code(), Some(4));
 }
 
 /// A deadline is until delivery. Where packets share a bus by segments no bound reaches the receiving
