@@ -23,9 +23,8 @@ fn core(interference: Vec<Interference>) -> Environment {
 }
 
 fn of(cores: &[Environment]) -> CoresTable {
-    let link = cores[0].link.clone();
     let way = WayOut {
-        link: link.into(),
+        link: cores[0].link.clone(),
         hears: CoreId(0),
         called: false,
         sent: Some((SIZE, SIZE)),
