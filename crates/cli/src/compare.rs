@@ -6,7 +6,9 @@ use std::path::Path;
 
 use laxity_emulator::Runner;
 use laxity_lab::campaign;
-use laxity_lab::measured::{self, ComparedChannel, MeasuredRow, MeasuredVerdict, Missing, Pair, Worst};
+use laxity_lab::measured::{
+    self, ComparedChannel, MeasuredRow, MeasuredVerdict, Missing, Pair, Stream, Worst,
+};
 use laxity_qos::traffic::TrafficSpec;
 use laxity_units::{Bytes, Span};
 use laxity_world::results::Channel;
@@ -43,7 +45,7 @@ pub(crate) fn compare(options: &Compare, terminal: &mut Terminal) -> Exit {
     let mut rows = Vec::new();
     for log in &options.logs {
         let file = clean(&log.file.display().to_string());
-        match rows_of(log, &file, &channels, options.turnaround) {
+        match rows_of(log, &file, &channels, options) {
             Ok((more, notes)) => {
                 rows.extend(more);
                 notes.iter().for_each(|note| terminal.note(&format!("{file}: {note}")));
@@ -118,14 +120,30 @@ fn rows_of(
     log: &MeasuredLog,
     file: &str,
     channels: &[ComparedChannel],
-    turnaround: Option<Span>,
+    options: &Compare,
 ) -> Result<(Vec<MeasuredRow>, Vec<String>), String> {
     let of_file = |why: String| format!("{file}: {why}");
     let (pair, class) =
         pair(&log.of, channels).map_err(|why| format!("`--log {}`: {why}", clean(&log.of)))?;
-    let bytes = bytes(&log.file).map_err(of_file)?;
-    let read = measured::read(file, &bytes).map_err(|error| error.to_string())?;
-    measured::rows(&read, class, Pair { turnaround, ..pair }).map_err(|why: String| of_file(clean(&why)))
+    let read = match log.captures() {
+        None => measured::read(file, &bytes(&log.file).map_err(of_file)?),
+        Some(both) => {
+            let [sent, received] = [both.0, both.1].map(|path| {
+                let name = path.display().to_string();
+                let read = bytes(&path).map_err(|why| format!("{}: {why}", clean(&name)));
+                read.map(|bytes| (name, bytes))
+            });
+            let ((sent, sent_bytes), (received, received_bytes)) = (sent?, received?);
+            let sequence = options.sequence.ok_or_else(|| {
+                of_file("captures need `--sequence`, the place of the number in each packet".into())
+            })?;
+            let stream = Stream { sequence, port: options.port };
+            measured::read_captures((&sent, &sent_bytes), (&received, &received_bytes), stream)
+        }
+    };
+    let read = read.map_err(|error| error.to_string())?;
+    measured::rows(&read, class, Pair { turnaround: options.turnaround, ..pair })
+        .map_err(|why: String| of_file(clean(&why)))
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, String> {
@@ -190,7 +208,7 @@ fn show(rows: &[MeasuredRow], terminal: &mut Terminal) -> Exit {
             match row.measured.missing {
                 Missing::Unknown => "-".into(),
                 Missing::Lost(lost) => lost.to_string(),
-                Missing::Between { least: 0, most: 0 } => "0".into(),
+                Missing::Between { least, most } if least == most => least.to_string(),
                 Missing::Between { least, most } => format!("{least} to {most}"),
             },
             word,

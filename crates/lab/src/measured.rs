@@ -6,6 +6,7 @@
 //! ```text
 //! isochron         wake-up of the sender → arrival at the program       the channel
 //!                  adapter of the sender → adapter of the receiver      the channel, of which it is a part
+//! captures         capture at the sender → capture at the receiver      the channel, of which it is a part
 //! RTC-Testbench    program → program                                    the channel
 //!                  reference → mirror → reference                       the channel there, the time in the
 //!                                                                       mirror, and the channel back
@@ -14,6 +15,7 @@
 //! A packet that did not arrive has no delay, so a worst case alone would hide it. Each row therefore
 //! has the number of packets that are missing, as far as the log contains it.
 
+mod captures;
 mod histogram;
 mod isochron;
 mod rows;
@@ -21,9 +23,11 @@ mod testbench;
 
 use std::fmt;
 
+use laxity_model::source::trace;
 use laxity_units::Span;
 use laxity_world::text::clean;
 
+pub use captures::{Captures, File, Sequence, Stream};
 pub use histogram::Histogram;
 pub use isochron::IsochronLog;
 pub use rows::{ComparedChannel, MeasuredRow, MeasuredVerdict, Pair, rows};
@@ -71,6 +75,8 @@ impl std::error::Error for LogError {}
 pub enum Log {
     /// Packets of `isochron send` and `isochron rcv`.
     Isochron(IsochronLog),
+    /// A capture at the sender and one at the receiver.
+    Captures(Captures),
     /// The log file of the RTC-Testbench.
     Testbench(TestbenchLog),
     /// The histogram of round trips of the RTC-Testbench.
@@ -84,6 +90,8 @@ pub enum Stretch {
     WakeupToArrival,
     /// From the hardware timestamp of the sender to that of the receiver.
     AdapterToAdapter,
+    /// From the capture at the sender to that at the receiver.
+    CaptureToCapture,
     /// From one program to the other.
     OneWay,
     /// From a program to the other and back.
@@ -96,6 +104,7 @@ impl Stretch {
         match self {
             Self::WakeupToArrival => "wake-up to arrival",
             Self::AdapterToAdapter => "adapter to adapter",
+            Self::CaptureToCapture => "capture to capture",
             Self::OneWay => "one way",
             Self::RoundTrip => "round trip",
         }
@@ -113,6 +122,31 @@ pub enum Worst {
     Above(Span),
     /// A packet arrived before it was sent, by this much: the clocks differ.
     Clocks(Span),
+}
+
+impl Worst {
+    /// The delay between two times that are `ps` picoseconds apart, less the time that a packet waited
+    /// for its logical arrival.
+    fn of(ps: i128, waited: Span) -> Self {
+        let span = Span::from_ps(u64::try_from(ps.unsigned_abs()).unwrap_or(u64::MAX));
+        match ps < 0 {
+            true => Self::Clocks(span),
+            false => Self::Is(span.saturating_sub(waited)),
+        }
+    }
+
+    /// The worse of two. Clocks that differ are worst: no delay can be judged then.
+    fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::None, worst) | (worst, Self::None) => worst,
+            (Self::Clocks(a), Self::Clocks(b)) => Self::Clocks(a.max(b)),
+            (clocks @ Self::Clocks(_), _) | (_, clocks @ Self::Clocks(_)) => clocks,
+            (Self::Is(a), Self::Is(b)) => Self::Is(a.max(b)),
+            (Self::Above(a), Self::Is(b) | Self::Above(b)) | (Self::Is(b), Self::Above(a)) => {
+                Self::Above(a.max(b))
+            }
+        }
+    }
 }
 
 /// Packets that were sent and are not among the received ones.
@@ -150,6 +184,9 @@ pub struct Measurement {
 ///
 /// [`LogError`] with the line or byte at which it is not what that program writes.
 pub fn read(file: &str, bytes: &[u8]) -> Result<Log, LogError> {
+    if trace::is_capture(bytes) {
+        return Err(LogError::new(file, Place::File, ALONE));
+    }
     if isochron::is_one(bytes) {
         return IsochronLog::parse(file, bytes).map(Log::Isochron);
     }
@@ -168,9 +205,28 @@ pub fn read(file: &str, bytes: &[u8]) -> Result<Log, LogError> {
     }
 }
 
+/// Reads the captures of a stream at its sender and at its receiver.
+///
+/// # Errors
+///
+/// [`LogError`] with the file that is no capture, or with the byte of the packet that does not fit.
+pub fn read_captures(sent: File<'_>, received: File<'_>, stream: Stream) -> Result<Log, LogError> {
+    for (file, bytes) in [sent, received] {
+        if !trace::is_capture(bytes) {
+            let what = "this is no capture: `CHANNEL=SENT,RECEIVED` names two files of pcap or pcapng";
+            return Err(LogError::new(file, Place::File, what));
+        }
+    }
+    Captures::read(sent, received, stream).map(Log::Captures)
+}
+
+/// The error for a capture without another.
+const ALONE: &str = "a capture alone has no delays: `CHANNEL=SENT,RECEIVED` names one at the sender and one \
+                     at the receiver";
+
 /// The error for the file of an unknown program.
 const NONE: &str =
-    "this is none of the logs: `isochron.dat`, or the log file or histogram of the RTC-Testbench";
+    "this is none of the logs: `isochron.dat`, a capture, or the log file or histogram of the RTC-Testbench";
 
 /// The class that `asked` means among `classes`, each with its name; the only one if none is asked for.
 fn class<'a, T>(classes: &'a [T], name: impl Fn(&T) -> &str, asked: Option<&str>) -> Result<&'a T, String> {

@@ -141,6 +141,52 @@ fn a_file_of_isochron_itself_is_read() {
     assert!(err(&compared).contains("did not wait until the clocks were synchronised"), "{}", err(&compared));
 }
 
+/// tcpdump captured twelve packets with a header of RTP at both ends of a pair of virtual adapters. The
+/// numbers wrap after the sixth, and `editcap` removed the fifth from what the receiver has. The times by
+/// tshark have 3893 ns as the longest delay.
+#[test]
+fn two_captures_of_a_stream_are_matched() {
+    let here = Here::new("compare-captures");
+    here.write("loop.toml", LOOP);
+    std::fs::write(here.path("sent.pcap"), include_bytes!("compare/sent.pcap")).unwrap();
+    std::fs::write(here.path("received,1.pcapng"), include_bytes!("compare/received.pcapng")).unwrap();
+    let log = "--log setpoint=sent.pcap,received,1.pcapng";
+    for sequence in ["rtp", "2+2", "rtp --port 5004", "frame:44+2", "4+4"] {
+        let compared = here.laxity(&format!("compare loop.toml {log} --sequence {sequence}"));
+        assert_eq!(compared.status.code(), Some(1), "{sequence}: {}{}", out(&compared), err(&compared));
+        let rows = rows(&compared);
+        let [bound, simulated] = [2, 3].map(|column| rows[0][column].clone());
+        let row = ["setpoint", "capture to capture", &bound, &simulated, "3.893 us", "11", "1", "1 lost"];
+        assert_eq!(rows, [row], "{sequence}");
+        assert!(bound.ends_with(" us") && err(&compared).is_empty(), "{}", err(&compared));
+    }
+    // Without loss the packets are within the bound: the sender's capture is that of a receiver, too.
+    let compared = here.laxity("compare loop.toml --log setpoint=sent.pcap,sent.pcap --sequence rtp");
+    assert_eq!(compared.status.code(), Some(0), "{}{}", out(&compared), err(&compared));
+    assert_eq!(rows(&compared)[0][4..], ["0.000 us", "12", "0", "within the bound"]);
+    // The directions are exchanged, so packets arrive before they are sent.
+    let swapped = here.laxity("compare loop.toml --log setpoint=received,1.pcapng,sent.pcap --sequence rtp");
+    assert_eq!(swapped.status.code(), Some(4), "{}{}", out(&swapped), err(&swapped));
+    assert_eq!(rows(&swapped)[0][4..7], ["-3.893 us", "11", "0"]);
+    assert!(err(&swapped).contains("1 packet arrived that the sender's capture does not have"));
+    for (arguments, reason) in [
+        (format!("{log} --port 9 --sequence rtp"), "sent.pcap: no packet has the number `rtp`"),
+        (log.to_string(), "captures need `--sequence`"),
+        (format!("{log} --sequence 8+4"), "sent.pcap: byte 114: the number 7 has been sent before"),
+        (format!("{log} --sequence 3"), "valid is `OFFSET+BYTES`"),
+        ("--log setpoint=sent.pcap".into(), "sent.pcap: a capture alone has no delays"),
+        ("--log setpoint=sent.pcap,loop.toml --sequence rtp".into(), "loop.toml: this is no capture"),
+        ("--log setpoint=sent.pcap,no.pcap --sequence rtp".into(), "no.pcap: it cannot be read"),
+        ("--log setpoint:a=sent.pcap,sent.pcap --sequence rtp".into(), "captures have no traffic classes"),
+        ("--log setpoint,position=sent.pcap,sent.pcap --sequence rtp".into(), "captures measure one way"),
+        ("--sequence rtp".into(), "--log"),
+    ] {
+        let said = here.laxity(&format!("compare loop.toml {arguments}"));
+        assert_eq!(said.status.code(), Some(2), "{arguments}: {}", err(&said));
+        assert!(err(&said).contains(reason), "{arguments}: {}", err(&said));
+    }
+}
+
 /// The nodes of daemons have channels, too. The film has a message each 10 ms.
 #[test]
 fn channels_of_node_files_have_rows() {

@@ -182,7 +182,7 @@ impl IsochronLog {
             let logical = clock.arrive(packet.wakeup, spec.max_message).at;
             if let Some(arrival) = packet.arrival {
                 let waited = logical.saturating_since(packet.wakeup);
-                worst = worst.or(delay(arrival.after, waited));
+                worst = worst.or(Worst::of(arrival.after * 1000, waited));
             }
         }
         let received = self.packets.iter().filter(|packet| packet.arrival.is_some()).count() as u64;
@@ -199,7 +199,7 @@ impl IsochronLog {
         let (mut received, mut worst) = (0, Worst::None);
         for nanoseconds in delays {
             received += 1;
-            worst = worst.or(delay(nanoseconds, Span::ZERO));
+            worst = worst.or(Worst::of(nanoseconds * 1000, Span::ZERO));
         }
         let missing = Missing::Unknown;
         (received > 0).then_some(Measurement { stretch: Stretch::AdapterToAdapter, received, missing, worst })
@@ -225,32 +225,6 @@ impl IsochronLog {
     #[cfg(test)]
     fn numbers(&self) -> Vec<u32> {
         self.packets.iter().map(|packet| packet.number).collect()
-    }
-}
-
-impl Worst {
-    /// The worse of two. Clocks that differ are worst: no delay can be judged then.
-    fn or(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::None, worst) | (worst, Self::None) => worst,
-            (Self::Clocks(a), Self::Clocks(b)) => Self::Clocks(a.max(b)),
-            (clocks @ Self::Clocks(_), _) | (_, clocks @ Self::Clocks(_)) => clocks,
-            (Self::Is(a), Self::Is(b)) => Self::Is(a.max(b)),
-            (Self::Above(a), Self::Is(b) | Self::Above(b)) | (Self::Is(b), Self::Above(a)) => {
-                Self::Above(a.max(b))
-            }
-        }
-    }
-}
-
-/// A delay in nanoseconds, less the time from the wake-up to the logical arrival.
-fn delay(nanoseconds: i128, waited: Span) -> Worst {
-    let span = |nanoseconds: u128| {
-        Span::from_ps(u64::try_from(nanoseconds.saturating_mul(1000)).unwrap_or(u64::MAX))
-    };
-    match nanoseconds < 0 {
-        true => Worst::Clocks(span(nanoseconds.unsigned_abs())),
-        false => Worst::Is(span(nanoseconds.unsigned_abs()).saturating_sub(waited)),
     }
 }
 

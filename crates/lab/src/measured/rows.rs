@@ -77,18 +77,16 @@ pub fn rows(
         }
         Log::Isochron(log) => {
             let (whole, beyond) = log.whole(there.spec);
-            let adapters = log.between_adapters();
-            let mut rows: Vec<_> =
-                [Some(whole), adapters].into_iter().flatten().map(|m| row(there, m)).collect();
-            let mut notes = log.notes();
-            if beyond > 0 && there.bound.is_some() {
-                notes.push(format!("{beyond} packets are beyond the contract of `{}`", there.name));
-                // Too many packets delay those of the contract, too.
-                for row in rows.iter_mut().filter(|row| !matches!(row.verdict, MeasuredVerdict::Lost(_))) {
-                    row.verdict = MeasuredVerdict::NotJudged("packets are beyond the contract");
-                }
-            }
-            Ok((rows, notes))
+            let measured = [Some(whole), log.between_adapters()].into_iter().flatten();
+            Ok(of_contract(there, measured, beyond, log.notes()))
+        }
+        Log::Captures(_) if class.is_some() => Err("captures have no traffic classes".into()),
+        Log::Captures(_) if pair.back.is_some() => {
+            Err("captures measure one way: two captures are of one channel".into())
+        }
+        Log::Captures(log) => {
+            let (measured, beyond) = log.delays(there.spec);
+            Ok(of_contract(there, [measured], beyond, log.notes()))
         }
         Log::Testbench(log) => {
             let measured = log.measurements(class)?;
@@ -104,6 +102,25 @@ pub fn rows(
         }
         Log::Histogram(log) => Ok((vec![round_trip(pair, log.measurement(class)?)], log.notes())),
     }
+}
+
+/// The rows of delays from logical arrivals, and notes. There is no judgement if packets were `beyond` the
+/// contract.
+fn of_contract(
+    channel: &ComparedChannel,
+    measured: impl IntoIterator<Item = Measurement>,
+    beyond: u64,
+    mut notes: Vec<String>,
+) -> (Vec<MeasuredRow>, Vec<String>) {
+    let mut rows: Vec<_> = measured.into_iter().map(|measured| row(channel, measured)).collect();
+    if beyond > 0 && channel.bound.is_some() {
+        notes.push(format!("{beyond} packets are beyond the contract of `{}`", channel.name));
+        // Too many packets delay those of the contract, too.
+        for row in rows.iter_mut().filter(|row| !matches!(row.verdict, MeasuredVerdict::Lost(_))) {
+            row.verdict = MeasuredVerdict::NotJudged("packets are beyond the contract");
+        }
+    }
+    (rows, notes)
 }
 
 /// The row of a delay over one channel.

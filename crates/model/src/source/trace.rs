@@ -19,6 +19,7 @@
 //! ```
 
 mod binary;
+mod capture;
 mod cell;
 mod collect;
 mod detect;
@@ -40,8 +41,10 @@ use std::path::Path;
 
 use laxity_units::{Bytes, Span, Time};
 
+pub use capture::{CapturedPacket, is_capture, packets};
 use error::Fault;
 pub use error::{TraceError, TracePosition};
+pub use link::Network;
 pub use statistics::Statistics;
 
 /// How much of a file is read before it is refused.
@@ -248,8 +251,7 @@ fn parse_input(name: &str, input: &mut dyn BufRead, limits: TraceLimits) -> Resu
     let mut whole = Cursor::new(head).chain(input);
     let trace = match format {
         TraceFormat::Json => json::parse(&mut whole, limits)?,
-        TraceFormat::Pcap => pcap::parse(&mut whole, limits)?,
-        TraceFormat::PcapNg => pcapng::parse(&mut whole, limits)?,
+        TraceFormat::Pcap | TraceFormat::PcapNg => capture::trace(format, &mut whole, limits)?,
         TraceFormat::Sizes | TraceFormat::Rows => rows::parse(&mut whole, limits)?,
         TraceFormat::Generated => unreachable!("no file looks generated"),
     };

@@ -29,6 +29,9 @@ const OTHERS: [(&[u8], &str, &str); 17] = [
     (b"<", "XML", ROWS),
 ];
 
+/// The start of a pcapng capture.
+pub(super) const PCAPNG: &[u8] = &[0x0a, 0x0d, 0x0d, 0x0a];
+
 const UTF8: &str = "the same text in UTF-8; in PowerShell, `... | Out-File -Encoding utf8 FILE`";
 
 /// The kind of trace that starts with `head`, which is the whole file if it is shorter than [`LOOKED_AT`].
@@ -40,7 +43,7 @@ pub(super) fn format(head: &[u8]) -> Result<TraceFormat, Fault> {
     if head.is_empty() {
         return Err(Fault::new(TracePosition::Whole, "it is empty", ANY));
     }
-    if head.starts_with(&[0x0a, 0x0d, 0x0d, 0x0a]) {
+    if head.starts_with(PCAPNG) {
         return Ok(TraceFormat::PcapNg);
     }
     if head.first_chunk().copied().and_then(pcap::magic).is_some() {

@@ -1,6 +1,6 @@
-//! pcap captures: each packet a message, at its time stamp, of its original length.
+//! pcap captures: each packet with its time stamp, its original length and its first bytes.
 //!
-//! Only lengths and times are wanted, so payload is passed over and never stored; a library that parses
+//! No payload is stored; a library that parses
 //! captures would keep it, would not say at which byte a broken file breaks, and rounds times to its own
 //! unit. The format is two headers, in the byte order of the machine that wrote it (the magic number says
 //! which), by [draft-ietf-opsawg-pcap](https://datatracker.ietf.org/doc/draft-ietf-opsawg-pcap/):
@@ -12,11 +12,10 @@
 
 use std::io::BufRead;
 
-use laxity_units::{Bytes, Span, Time};
-
+use super::TraceLimits;
 use super::binary::{CAPTURE, Order, Stream};
+use super::capture::CapturedPacket;
 use super::error::{Fault, TracePosition};
-use super::{Frame, Trace, TraceFormat, TraceLimits, link};
 
 /// A longer packet is a broken length: no link carries it, and libpcap's own bound is a fifth of a megabyte.
 pub(super) const LONGEST_PACKET: u32 = 1 << 28;
@@ -34,8 +33,13 @@ pub(super) fn magic(bytes: [u8; 4]) -> Option<(Order, i128)> {
     }
 }
 
-/// Reads a capture to the end of `input`.
-pub(super) fn parse(input: &mut dyn BufRead, limits: TraceLimits) -> Result<Trace, Fault> {
+/// Passes the packets of a capture to `take`, to the end of `input`, with at most `kept` bytes of each.
+pub(super) fn each(
+    input: &mut dyn BufRead,
+    limits: TraceLimits,
+    kept: u32,
+    take: &mut dyn FnMut(CapturedPacket<'_>),
+) -> Result<(), Fault> {
     let mut stream = Stream::new(input, limits);
     let head: [u8; 24] = stream.array("the file header")?;
     let Some((order, fraction_ps)) = magic([head[0], head[1], head[2], head[3]]) else {
@@ -48,7 +52,7 @@ pub(super) fn parse(input: &mut dyn BufRead, limits: TraceLimits) -> Result<Trac
     }
     // The upper half says whether a check sequence is there, which few captures have.
     let link_type = order.u32(&head, 20) as u16;
-    let mut packets = Packets::new(limits);
+    let mut count = Count::new(limits);
     while !stream.ended()? {
         let start = stream.offset();
         let head: [u8; 16] = stream.array("a packet's header")?;
@@ -59,75 +63,49 @@ pub(super) fn parse(input: &mut dyn BufRead, limits: TraceLimits) -> Result<Trac
                 format!("the time stamp has {fraction} parts of a second, which is more than a second");
             return Err(Fault::new(TracePosition::Byte(start + 4), reason, CAPTURE));
         }
-        packets.check(captured, original, start + 8)?;
-        let begin = stream.bytes(captured.min(link::LOOKED_AT).into(), "a packet")?;
-        packets.push(Some(at), original, link::header(link_type, &begin));
+        count.check(captured, original, start + 8)?;
+        let begin = stream.bytes(captured.min(kept).into(), "a packet")?;
+        take(CapturedPacket { offset: start, at: Some(at), original, link_type, bytes: &begin });
         stream.skip(u64::from(captured) - begin.len() as u64, "a packet")?;
     }
-    packets.finish(TraceFormat::Pcap)
+    count.finish()
 }
 
-/// The packets of a capture, of either format.
-pub(super) struct Packets {
+/// The number of packets so far.
+pub(super) struct Count {
     limits: TraceLimits,
-    packets: Vec<(Option<i128>, u64, u8)>,
+    packets: usize,
 }
 
-impl Packets {
-    pub(super) fn new(limits: TraceLimits) -> Packets {
-        Packets { limits, packets: Vec::new() }
+impl Count {
+    pub(super) fn new(limits: TraceLimits) -> Count {
+        Count { limits, packets: 0 }
     }
 
-    /// Takes a packet `at` picoseconds of the capture's clock, with `header` bytes of link header.
-    pub(super) fn push(&mut self, at: Option<i128>, original: u32, header: u8) {
-        self.packets.push((at, u64::from(original), header));
-    }
-
-    /// Refuses a packet with invalid lengths, at byte `offset`, or one packet too many.
-    pub(super) fn check(&self, captured: u32, original: u32, offset: u64) -> Result<(), Fault> {
+    /// Counts a packet. Refuses one with invalid lengths, at byte `offset`, or one packet too many.
+    pub(super) fn check(&mut self, captured: u32, original: u32, offset: u64) -> Result<(), Fault> {
         let reason = if original == 0 {
             "the packet has no bytes, and a message carries at least one".to_string()
         } else if captured > original {
             format!("{captured} bytes were captured of a packet of {original}")
         } else if original > LONGEST_PACKET {
             format!("a packet of {original} bytes is longer than any link carries")
-        } else if self.packets.len() >= self.limits.frames {
+        } else if self.packets >= self.limits.frames {
             let reason = format!("the capture has more than {} packets", self.limits.frames);
             let valid = "a shorter capture: `editcap -r` and `tcpdump -c` take a part";
             return Err(Fault::new(TracePosition::Byte(offset), reason, valid));
         } else {
+            self.packets += 1;
             return Ok(());
         };
         Err(Fault::new(TracePosition::Byte(offset), reason, CAPTURE))
     }
 
-    /// The trace, in the order of time: with several receive queues, the order of a capture is the order in
-    /// which the kernel's rings were read. If some packet has no time, the order of the file is all there is.
-    pub(super) fn finish(mut self, format: TraceFormat) -> Result<Trace, Fault> {
-        if self.packets.is_empty() {
-            return Err(Fault::new(TracePosition::Whole, "the capture has no packets", CAPTURE));
+    /// Refuses a capture without packets.
+    pub(super) fn finish(&self) -> Result<(), Fault> {
+        match self.packets {
+            0 => Err(Fault::new(TracePosition::Whole, "the capture has no packets", CAPTURE)),
+            _ => Ok(()),
         }
-        let timed = self.packets.iter().all(|(at, ..)| at.is_some());
-        if timed {
-            self.packets.sort_by_key(|(at, ..)| *at);
-        }
-        let first = self.packets[0].0.unwrap_or_default();
-        let mut frames = Vec::with_capacity(self.packets.len());
-        for (at, size, header) in self.packets {
-            let elapsed = at.filter(|_| timed).map(|at| u64::try_from(at - first));
-            let at = match elapsed.transpose() {
-                Ok(elapsed) => elapsed.map(|ps| Time::ZERO + Span::from_ps(ps)),
-                Err(_) => {
-                    let reason = "the capture spans more than 213 days";
-                    return Err(Fault::new(
-                        TracePosition::Whole,
-                        reason,
-                        "a shorter capture, or one set of time stamps",
-                    ));
-                }
-            };
-            frames.push(Frame { size: Bytes::new(size), header, at, kind: None });
-        }
-        Ok(Trace::new(format, frames, None))
     }
 }

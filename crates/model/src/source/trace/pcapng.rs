@@ -16,10 +16,11 @@
 
 use std::io::BufRead;
 
+use super::TraceLimits;
 use super::binary::{CAPTURE, Order, Stream};
+use super::capture::CapturedPacket;
 use super::error::{Fault, TracePosition};
-use super::pcap::{LONGEST_PACKET, Packets};
-use super::{Trace, TraceFormat, TraceLimits, link};
+use super::pcap::{Count, LONGEST_PACKET};
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
@@ -54,10 +55,15 @@ impl Ticks {
     }
 }
 
-/// Reads a capture to the end of `input`.
-pub(super) fn parse(input: &mut dyn BufRead, limits: TraceLimits) -> Result<Trace, Fault> {
+/// Passes the packets of a capture to `take`, to the end of `input`, with at most `kept` bytes of each.
+pub(super) fn each(
+    input: &mut dyn BufRead,
+    limits: TraceLimits,
+    kept: u32,
+    take: &mut dyn FnMut(CapturedPacket<'_>),
+) -> Result<(), Fault> {
     let mut stream = Stream::new(input, limits);
-    let mut packets = Packets::new(limits);
+    let mut count = Count::new(limits);
     let mut interfaces: Vec<Ticks> = Vec::new();
     let mut order = None;
     while !stream.ended()? {
@@ -86,22 +92,22 @@ pub(super) fn parse(input: &mut dyn BufRead, limits: TraceLimits) -> Result<Trac
                 }
                 interfaces.push(block.interface(&mut stream)?);
             }
-            ENHANCED | OBSOLETE => block.packet(&mut stream, &interfaces, &mut packets)?,
+            ENHANCED | OBSOLETE => block.packet(&mut stream, &interfaces, &mut count, kept, take)?,
             SIMPLE => {
                 block.check(16)?;
                 let original = order.u32(&stream.array::<4>("a packet")?, 0);
                 // A simple block does not say how much it holds: all of the packet, or the snapshot length.
-                packets.check(0, original, start + 8)?;
-                let begin = block.begin(&mut stream, original, 4)?;
+                count.check(0, original, start + 8)?;
+                let begin = block.begin(&mut stream, original.min(kept), 4)?;
                 // Simple packets are of the first interface.
                 let link_type = interfaces.first().map_or(0, |interface| interface.link_type);
-                packets.push(None, original, link::header(link_type, &begin));
+                take(CapturedPacket { offset: start, at: None, original, link_type, bytes: &begin });
                 block.leave(&mut stream, 4 + begin.len() as u32)?;
             }
             _ => block.leave(&mut stream, 0)?,
         }
     }
-    packets.finish(TraceFormat::PcapNg)
+    count.finish()
 }
 
 /// Skips the section header that begins with these eight bytes, and returns its byte order.
@@ -162,10 +168,10 @@ impl Block {
         Ok(())
     }
 
-    /// The beginning of a packet of which `captured` bytes may be there, behind `read` bytes of the
+    /// The first `wanted` bytes of a packet as far as they are there, behind `read` bytes of the
     /// block's body.
-    fn begin(&self, stream: &mut Stream<'_>, captured: u32, read: u32) -> Result<Vec<u8>, Fault> {
-        let there = captured.min(link::LOOKED_AT).min(self.length - 12 - read);
+    fn begin(&self, stream: &mut Stream<'_>, wanted: u32, read: u32) -> Result<Vec<u8>, Fault> {
+        let there = wanted.min(self.length - 12 - read);
         stream.bytes(there.into(), "a packet")
     }
 
@@ -212,7 +218,9 @@ impl Block {
         &self,
         stream: &mut Stream<'_>,
         interfaces: &[Ticks],
-        packets: &mut Packets,
+        count: &mut Count,
+        kept: u32,
+        take: &mut dyn FnMut(CapturedPacket<'_>),
     ) -> Result<(), Fault> {
         self.check(32)?;
         let order = self.order;
@@ -232,9 +240,10 @@ impl Block {
             return Err(Fault::new(TracePosition::Byte(self.start + 20), reason, CAPTURE));
         }
         let at = ticks.ps(u64::from(high) << 32 | u64::from(low));
-        packets.check(captured, original, self.start + 20)?;
-        let begin = self.begin(stream, captured, 20)?;
-        packets.push(Some(at), original, link::header(ticks.link_type, &begin));
+        count.check(captured, original, self.start + 20)?;
+        let begin = self.begin(stream, captured.min(kept), 20)?;
+        let (offset, link_type) = (self.start, ticks.link_type);
+        take(CapturedPacket { offset, at: Some(at), original, link_type, bytes: &begin });
         self.leave(stream, 20 + begin.len() as u32)
     }
 }
