@@ -68,6 +68,10 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             number(received, 32);
             file
         }
+        // Text as cyclictest begins it.
+        Some((1, text)) => [b"# Histogram\n000000 ", text].concat(),
+        Some((5, text)) => [b"T: 0 (9) P:80 I:1000 C: ", text].concat(),
+        Some((9, text)) => [b"{\"resolution_in_ns\": 0, \"thread\": {\"0\": {", text].concat(),
         _ => data.to_vec(),
     };
     let size = Bytes::new(100);
@@ -77,6 +81,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         bound: Some(Span::from_ms(3)),
         ends_early: data.len() % 3 == 0,
         simulated: None,
+        wake_up: Some(Span::from_us(50)),
     };
     let log = match if choice % 4 == 3 { captures(choice, rest) } else { read("fuzz", &file) } {
         Ok(log) => log,

@@ -62,6 +62,8 @@ pub(crate) fn compare(options: &Compare, terminal: &mut Terminal) -> Exit {
 /// The channels of a network of node files.
 fn of_network(options: &Compare, terminal: &Terminal) -> Result<Vec<ComparedChannel>, Exit> {
     let (network, predicted) = network::predicted(&options.file, terminal).ok_or(Exit::BadInput)?;
+    // The stated delay of the host is the part of the bound for late wake-ups of the daemon.
+    let host = |name: &str| network.nodes.iter().find(|node| node.name == name).map(|node| node.host.delay);
     let channels = network.channels.iter().zip(&predicted).map(|(channel, outcome)| {
         let contract = channel.contract();
         let admitted = outcome.refused.is_none();
@@ -76,6 +78,7 @@ fn of_network(options: &Compare, terminal: &Terminal) -> Result<Vec<ComparedChan
             bound: admitted.then_some(channel.deadline),
             ends_early: false,
             simulated: admitted.then_some(outcome.worst),
+            wake_up: host(&channel.from).filter(|_| admitted),
         }
     });
     Ok(channels.collect())
@@ -110,6 +113,9 @@ fn of_scenario_at(options: &Compare, terminal: &Terminal) -> Result<Vec<Compared
             bound: span(bound),
             ends_early: channel.delivery_bound.is_none(),
             simulated: span(simulated),
+            // Rule (1) of the contract covers all messages of a program that plans by the contract and
+            // is late by an interval.
+            wake_up: bound.map(|_| spec.min_interval),
         })
     };
     Ok(outcome.channels.iter().filter_map(compared).collect())
@@ -260,6 +266,7 @@ mod tests {
             bound: None,
             ends_early: false,
             simulated: None,
+            wake_up: None,
         };
         let channels = ["a", "b", "a:b", "a,b", "twice", "twice"].map(channel);
         let found = |of: &str| {

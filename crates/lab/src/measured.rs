@@ -7,6 +7,7 @@
 //! isochron         wake-up of the sender → arrival at the program       the channel
 //!                  adapter of the sender → adapter of the receiver      the channel, of which it is a part
 //! captures         capture at the sender → capture at the receiver      the channel, of which it is a part
+//! cyclictest       planned → real wake-up of a thread                   [`ComparedChannel::wake_up`]
 //! RTC-Testbench    program → program                                    the channel
 //!                  reference → mirror → reference                       the channel there, the time in the
 //!                                                                       mirror, and the channel back
@@ -16,6 +17,7 @@
 //! has the number of packets that are missing, as far as the log contains it.
 
 mod captures;
+mod cyclictest;
 mod histogram;
 mod isochron;
 mod rows;
@@ -28,6 +30,7 @@ use laxity_units::Span;
 use laxity_world::text::clean;
 
 pub use captures::{Captures, File, Sequence, Stream};
+pub use cyclictest::Wakeups;
 pub use histogram::Histogram;
 pub use isochron::IsochronLog;
 pub use rows::{ComparedChannel, MeasuredRow, MeasuredVerdict, Pair, rows};
@@ -77,6 +80,8 @@ pub enum Log {
     Isochron(IsochronLog),
     /// A capture at the sender and one at the receiver.
     Captures(Captures),
+    /// Wake-ups of threads, by cyclictest.
+    Cyclictest(Wakeups),
     /// The log file of the RTC-Testbench.
     Testbench(TestbenchLog),
     /// The histogram of round trips of the RTC-Testbench.
@@ -92,6 +97,8 @@ pub enum Stretch {
     AdapterToAdapter,
     /// From the capture at the sender to that at the receiver.
     CaptureToCapture,
+    /// From the time at which a thread was to wake up to its wake-up.
+    WakeUp,
     /// From one program to the other.
     OneWay,
     /// From a program to the other and back.
@@ -105,6 +112,7 @@ impl Stretch {
             Self::WakeupToArrival => "wake-up to arrival",
             Self::AdapterToAdapter => "adapter to adapter",
             Self::CaptureToCapture => "capture to capture",
+            Self::WakeUp => "wake-up",
             Self::OneWay => "one way",
             Self::RoundTrip => "round trip",
         }
@@ -199,6 +207,7 @@ pub fn read(file: &str, bytes: &[u8]) -> Result<Log, LogError> {
     })?;
     match () {
         () if text.trim().is_empty() => Err(LogError::new(file, Place::File, "the file is empty")),
+        () if cyclictest::is_one(text) => Wakeups::parse(file, text).map(Log::Cyclictest),
         () if histogram::is_one(text) => Histogram::parse(file, text).map(Log::Histogram),
         () if testbench::is_one(text) => TestbenchLog::parse(file, text).map(Log::Testbench),
         () => Err(LogError::new(file, Place::File, NONE)),
@@ -225,8 +234,8 @@ const ALONE: &str = "a capture alone has no delays: `CHANNEL=SENT,RECEIVED` name
                      at the receiver";
 
 /// The error for the file of an unknown program.
-const NONE: &str =
-    "this is none of the logs: `isochron.dat`, a capture, or the log file or histogram of the RTC-Testbench";
+const NONE: &str = "this is none of the logs: `isochron.dat`, a capture, the output of cyclictest, or the log file or \
+     histogram of the RTC-Testbench";
 
 /// The class that `asked` means among `classes`, each with its name; the only one if none is asked for.
 fn class<'a, T>(classes: &'a [T], name: impl Fn(&T) -> &str, asked: Option<&str>) -> Result<&'a T, String> {

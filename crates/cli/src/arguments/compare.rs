@@ -19,7 +19,8 @@ pub(crate) struct Compare {
     pub(crate) status: Vec<PathBuf>,
     /// A log and the channel that carried its packets: `CHANNEL=FILE`. Can be given several times.
     ///
-    /// `CHANNEL:CLASS=FILE` names a traffic class of the RTC-Testbench, if the log has several.
+    /// `CHANNEL:CLASS=FILE` names a traffic class of the RTC-Testbench, if the log has several, or a thread
+    /// of cyclictest.
     /// `THERE,BACK=FILE` names the channels from the reference to the mirror and from the mirror to the
     /// reference, so that round trips have a bound. `CHANNEL=SENT,RECEIVED` names two captures of one
     /// stream, pcap or pcapng, at its sender and at its receiver; `--sequence` says how to match packets.

@@ -187,6 +187,47 @@ fn two_captures_of_a_stream_are_matched() {
     }
 }
 
+/// The file is of cyclictest 2.4 with `-H 20 -t 2`, in which each thread has latenesses beyond the range.
+#[test]
+fn wake_ups_stand_beside_the_interval_of_the_contract() {
+    const NETWORK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/nodes/network.toml");
+    let here = Here::new("compare-wakeups");
+    here.write("loop.toml", LOOP);
+    here.write("hist.txt", include_str!("compare/cyclictest.txt"));
+    let compared = here.laxity("compare loop.toml --log setpoint=hist.txt --log setpoint:1=hist.txt");
+    assert_eq!(compared.status.code(), Some(0), "{}{}", out(&compared), err(&compared));
+    let row =
+        |worst, wakeups| ["setpoint", "wake-up", "1000.000 us", "-", worst, wakeups, "-", "within the bound"];
+    assert_eq!(rows(&compared), [row("253.000 us", "2000"), row("30.000 us", "1000")]);
+    here.write(
+        "late.txt",
+        "T: 0 (   9) P:80 I:1000 C:     10 Min:      4 Act:    5 Avg:    5 Max:    1001\n",
+    );
+    let compared = here.laxity("compare loop.toml --log setpoint=late.txt");
+    assert_eq!(compared.status.code(), Some(1), "{}", out(&compared));
+    assert_eq!(rows(&compared)[0][4..], ["1001.000 us", "10", "-", "ABOVE the bound"]);
+    // Best effort has no contract that a late program could break.
+    let compared = here.laxity("compare loop.toml --log copy=hist.txt");
+    assert_eq!(compared.status.code(), Some(4), "{}", out(&compared));
+    assert_eq!(
+        rows(&compared)[0][2..],
+        ["-", "-", "253.000 us", "2000", "-", "not judged: the channel has no bound"]
+    );
+    // The camera states 500 us of its host, which is shorter than the 10 ms of the contract.
+    let compared = here.laxity(&format!("compare {NETWORK} --log film=hist.txt --log film=late.txt"));
+    assert_eq!(compared.status.code(), Some(1), "{}{}", out(&compared), err(&compared));
+    let judged: Vec<_> = rows(&compared).into_iter().map(|row| [row[2].clone(), row[7].clone()]).collect();
+    assert_eq!(judged, [["500.000 us", "within the bound"], ["500.000 us", "ABOVE the bound"]]);
+    for (log, reason) in [
+        ("setpoint:2=hist.txt", "hist.txt: it has no thread `2`; it has 0, 1"),
+        ("setpoint,position=hist.txt", "hist.txt: cyclictest measures one host"),
+    ] {
+        let said = here.laxity(&format!("compare loop.toml --log {log}"));
+        assert_eq!(said.status.code(), Some(2), "{log}: {}", err(&said));
+        assert!(err(&said).contains(reason), "{log}: {}", err(&said));
+    }
+}
+
 /// The nodes of daemons have channels, too. The film has a message each 10 ms.
 #[test]
 fn channels_of_node_files_have_rows() {

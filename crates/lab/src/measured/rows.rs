@@ -18,6 +18,8 @@ pub struct ComparedChannel {
     pub ends_early: bool,
     /// The longest such delay of the simulation.
     pub simulated: Option<Span>,
+    /// How late its sender may wake up.
+    pub wake_up: Option<Span>,
 }
 
 /// The channels that carried the packets of a log.
@@ -87,6 +89,15 @@ pub fn rows(
         Log::Captures(log) => {
             let (measured, beyond) = log.delays(there.spec);
             Ok(of_contract(there, [measured], beyond, log.notes()))
+        }
+        Log::Cyclictest(_) if pair.back.is_some() => {
+            Err("cyclictest measures one host: a log is of the channel that it sends".into())
+        }
+        Log::Cyclictest(log) => {
+            let measured = log.measurement(class)?;
+            let verdict = judge(measured, there.wake_up.ok_or("the channel has no bound"), false);
+            let (channel, bound) = (there.name.clone(), there.wake_up);
+            Ok((vec![MeasuredRow { channel, bound, simulated: None, measured, verdict }], log.notes()))
         }
         Log::Testbench(log) => {
             let measured = log.measurements(class)?;
@@ -184,7 +195,7 @@ mod tests {
         let spec =
             TrafficSpec { max_message: size, min_message: size, burst: 1, min_interval: Span::from_ms(1) };
         let (bound, simulated) = (bound.map(Span::from_us), Some(Span::from_us(7)));
-        ComparedChannel { name: name.into(), spec, bound, ends_early: false, simulated }
+        ComparedChannel { name: name.into(), spec, bound, ends_early: false, simulated, wake_up: None }
     }
 
     fn measured(stretch: Stretch, missing: Missing, worst: Worst) -> Measurement {
