@@ -138,7 +138,7 @@ fn root() -> PathBuf {
 }
 
 /// All tests. The lints compile the examples, and of those `checks` runs one alone.
-const TESTS: [&str; 5] = ["test", "--workspace", "--lib", "--bins", "--tests"];
+const TESTS: [&str; 3] = ["test", "--workspace", "--tests"];
 
 /// Real-time tests leave processors idle, and so do the compilers of the checks; so the checks run
 /// beside the tests, with less of a processor that both want.

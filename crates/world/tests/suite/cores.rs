@@ -112,13 +112,12 @@ fn a_core_may_be_called_before_each_completion() {
 
 /// A frame of 4 KiB on core 1, before an adapter of two stages with a window, by hand.
 ///
-/// *10 us and 20 us, two places.* A section of the link scheduler takes 2 us and completions are 20 us apart, so `α =
-/// 20/18`. Behind a block that is made early, a message of 10 us has `R = α (10 + 10 + 2 (2 + 2))`.
-///
-/// Side by side, `L = 20 us` and 10 us once. Interrupts can be pending at core 0, which
-/// hears of completions and starts packets, for `A = 30 us`: six completions of 3 us, each with a start.
-/// So `b = 2 (20 + 3) + 10 + 2 + A + 20 + 3 + 2·2 = 115 us`. A second frame in the message is 10 us
-/// more of it and of the block before it, and 27 us of the link.
+/// *10 us and 20 us, two places.* A section of the link scheduler takes 2 us and completions are 20 us
+/// apart, so `α = 20/18`. Behind a block that is made early, a message of 10 us has `R = α (10 + 10 + 2
+/// (2 + 2))`. Side by side, `L = 20 us` and 10 us once. Interrupts can be pending at core 0, which hears of
+/// completions and starts packets, for `A = 30 us`: six completions of 3 us, each with a start. So `b = 2
+/// (20 + 3) + 10 + 2 + A + 20 + 3 + 2·2 = 115 us`. A second frame in the message is 10 us more of it and
+/// of the block before it, and 27 us of the link.
 ///
 /// *1 us and 2 us, eight places.* Completions are closer together than core 0 hears of them, so they are
 /// counted by packets: eight have buffers, and one core makes one in 10 us. `R = 10 + 10 + 2 (8 + 1 + 1 +
