@@ -164,6 +164,12 @@ fn two_captures_of_a_stream_are_matched() {
     let compared = here.laxity("compare loop.toml --log setpoint=sent.pcap,sent.pcap --sequence rtp");
     assert_eq!(compared.status.code(), Some(0), "{}{}", out(&compared), err(&compared));
     assert_eq!(rows(&compared)[0][4..], ["0.000 us", "12", "0", "within the bound"]);
+    // The receiver's capture ends after six packets, which are 24 + 6 (16 + 74) bytes.
+    let sent = include_bytes!("compare/sent.pcap");
+    std::fs::write(here.path("half.pcap"), &sent[..sent.len() / 2 + 12]).unwrap();
+    let half = here.laxity("compare loop.toml --log setpoint=sent.pcap,half.pcap --sequence rtp");
+    assert_eq!(half.status.code(), Some(4), "{}{}", out(&half), err(&half));
+    assert_eq!(rows(&half)[0][5..7], ["6", "0 to 6"]);
     // The directions are exchanged, so packets arrive before they are sent.
     let swapped = here.laxity("compare loop.toml --log setpoint=received,1.pcapng,sent.pcap --sequence rtp");
     assert_eq!(swapped.status.code(), Some(4), "{}{}", out(&swapped), err(&swapped));

@@ -24,7 +24,7 @@ use std::collections::hash_map::Entry;
 
 use laxity_model::source::trace::{self, CapturedPacket, TraceLimits, TracePosition};
 use laxity_qos::traffic::{LogicalClock, TrafficSpec};
-use laxity_units::Time;
+use laxity_units::{Span, Time};
 
 use super::{LogError, Measurement, Missing, Place, Stretch, Worst};
 
@@ -181,6 +181,14 @@ impl Captures {
         let inside = self.packets[first..=last].iter().filter(|packet| packet.arrival.is_none()).count();
         let missing = Missing::Between { least: inside as u64, most: self.packets.len() as u64 - received };
         (Measurement { stretch: Stretch::CaptureToCapture, received, missing, worst }, beyond)
+    }
+
+    /// Whether packets before the first or after the last that arrived may be lost although the delay of
+    /// each packet is at most `bound`: all but those that were under way when the sender's capture ended.
+    pub(super) fn may_have_lost(&self, bound: Span) -> bool {
+        let (first, last) = self.window();
+        let end = self.packets.last().map_or(Time::ZERO, |packet| packet.sent);
+        first > 0 || self.packets[last + 1..].iter().any(|packet| end.saturating_since(packet.sent) > bound)
     }
 
     /// Facts that the rows do not contain.

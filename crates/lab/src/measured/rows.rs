@@ -88,7 +88,12 @@ pub fn rows(
         }
         Log::Captures(log) => {
             let (measured, beyond) = log.delays(there.spec);
-            Ok(of_contract(there, [measured], beyond, log.notes()))
+            let (mut rows, notes) = of_contract(there, [measured], beyond, log.notes());
+            let open = there.bound.is_some_and(|bound| log.may_have_lost(bound));
+            for row in rows.iter_mut().filter(|row| open && row.verdict == MeasuredVerdict::Within) {
+                row.verdict = MeasuredVerdict::NotJudged("packets at an end of the captures may be lost");
+            }
+            Ok((rows, notes))
         }
         Log::Cyclictest(_) if pair.back.is_some() => {
             Err("cyclictest measures one host: a log is of the channel that it sends".into())

@@ -104,6 +104,22 @@ fn captures_are_read_in_the_order_of_time() {
     assert_eq!(sorted.missing, Missing::Between { least: 0, most: 0 });
 }
 
+/// A packet that was sent within the bound of the end may be under way. Another one may be lost, and so may
+/// one before the first that arrived.
+#[test]
+fn packets_at_the_ends_of_captures_may_be_lost() {
+    let sent = capture(&[(0, 1), (1000, 2), (2000, 3), (3000, 4)]);
+    let may = |received: &[(u64, u32)], us| {
+        captures("0+4", &sent, &capture(received)).unwrap().may_have_lost(Span::from_us(us))
+    };
+    let all = [(5, 1), (1005, 2), (2005, 3), (3005, 4)];
+    assert_eq!([may(&all, 0), may(&all[..3], 0)], [false, false]);
+    assert_eq!([may(&all[..2], 1000), may(&all[..2], 999)], [false, true]);
+    assert!(may(&all[1..], 10_000));
+    // In between, it is lost for certain.
+    assert!(!may(&[all[0], all[3]], 0));
+}
+
 /// The second packet of a pair is early: its delay counts from the end of the interval.
 #[test]
 fn a_delay_counts_from_the_logical_arrival() {
