@@ -59,6 +59,7 @@ fn same_bits(root: &Path) -> Result<(), String> {
     if !available("node", program("node", &["--version"])) {
         return Ok(());
     }
+    step::run(cargo(root, &["build", "--quiet", "--workspace", "--example", "digest"]))?;
     let mut digest = step::built(root, "examples/digest");
     digest.arg(EXPERIMENT);
     let (here, there) = (step::printed(digest)?, step::printed(node)?);
