@@ -178,10 +178,11 @@ impl CoresTable {
         let alone = |(place, core): (usize, &Environment)| {
             let mut starts: Vec<Interference> = host.starts(place).collect();
             starts.sort_by_key(|start| start.interval);
-            let by_time = core.counting != Counting::Packets;
-            let others = starts.split_off(starts.len().min(usize::from(by_time)));
-            let (interrupt, apart) =
-                starts.first().map(|start| (start.cost, start.interval)).unwrap_or_default();
+            // By packets all are work above the handlers.
+            let by_time = usize::from(core.counting != Counting::Packets);
+            let closest = starts.first().filter(|_| by_time == 1);
+            let (interrupt, apart) = closest.map(|start| (start.cost, start.interval)).unwrap_or_default();
+            let others = starts.into_iter().skip(by_time);
             let switch = core.host.switch();
             let context_switch =
                 if caller.has_thread(place) { switch.saturating_add(switch) } else { switch };

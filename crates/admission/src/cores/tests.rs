@@ -22,15 +22,20 @@ fn core(interference: Vec<Interference>) -> Environment {
     Environment { interference, ..of_round_figures(ResourceModel::O1, ns(19)) }
 }
 
-fn of(cores: &[Environment]) -> CoresTable {
-    let way = WayOut {
-        link: cores[0].link.clone(),
-        hears: CoreId(0),
+/// A link on which a packet takes that many microseconds, and of which that core hears.
+fn way(time: u64, hears: u8) -> WayOut {
+    WayOut {
+        link: LinkCosts::new(us(time), Span::ZERO).into(),
+        hears: CoreId(hears),
         called: false,
         sent: Some((SIZE, SIZE)),
         buffers: None,
         makers: 2,
-    };
+    }
+}
+
+fn of(cores: &[Environment]) -> CoresTable {
+    let way = WayOut { link: cores[0].link.clone(), ..way(19, 0) };
     CoresTable::new(cores, &[way], CALLS).expect("it is a host")
 }
 
@@ -104,15 +109,8 @@ fn the_core_that_is_interrupted_is_slower() {
 /// 3)`.
 #[test]
 fn who_makes_a_packet_waits_for_what_is_pending_there() {
-    let (cores, link) = ([core(Vec::new()), core(Vec::new())], LinkCosts::new(us(19), Span::ZERO));
-    let way = WayOut {
-        link: link.into(),
-        hears: CoreId(1),
-        called: false,
-        sent: Some((SIZE, SIZE)),
-        buffers: None,
-        makers: 2,
-    };
+    let cores = [core(Vec::new()), core(Vec::new())];
+    let way = way(19, 1);
     let bound = |place| {
         let mut table = CoresTable::new(&cores, std::slice::from_ref(&way), CALLS).expect("it is a host");
         assert!(matches!(table.request(asks(300, 300), on(place)), Decision::Admitted { .. }));
@@ -171,14 +169,6 @@ fn interrupts_may_have_been_pending() {
 /// 2 · 10`. Its completion is heard of 20 later.
 #[test]
 fn links_share_the_link_scheduler() {
-    let way = |time, hears| WayOut {
-        link: LinkCosts::new(us(time), Span::ZERO).into(),
-        hears: CoreId(hears),
-        called: false,
-        sent: Some((SIZE, SIZE)),
-        buffers: None,
-        makers: 2,
-    };
     let cores = [core(Vec::new()), core(Vec::new())];
     let mut table = CoresTable::new(&cores, &[way(19, 0), way(39, 1)], CALLS).expect("it is a host");
     let second = CorePlace { core: CoreId(1), link: LinkId(1) };
@@ -202,16 +192,8 @@ fn timer(cost: u64, interval: u64) -> Interference {
 /// guarantee; all others have.
 #[test]
 fn a_core_that_has_no_time_is_nothing_to_others() {
-    let way = |hears| WayOut {
-        link: LinkCosts::new(us(19), Span::ZERO).into(),
-        hears: CoreId(hears),
-        called: false,
-        sent: Some((SIZE, SIZE)),
-        buffers: None,
-        makers: 2,
-    };
     let cores = [core(Vec::new()), core(vec![timer(7, 7)])];
-    let mut table = CoresTable::new(&cores, &[way(0), way(1)], CALLS).expect("it is a host");
+    let mut table = CoresTable::new(&cores, &[way(19, 0), way(19, 1)], CALLS).expect("it is a host");
     let by = |core, link| CorePlace { core: CoreId(core), link: LinkId(link) };
     for place in [by(1, 0), by(0, 1), by(1, 1)] {
         let refused = table.request(asks(300, 300), place);
@@ -222,7 +204,7 @@ fn a_core_that_has_no_time_is_nothing_to_others() {
     let refused = table.request(asks(300, 300), by(1, 0));
     assert!(matches!(refused, Decision::Refused(_)) && table.bounds().len() == 1);
     let first = [core(vec![timer(7, 7)]), core(Vec::new())];
-    let mut table = CoresTable::new(&first, &[way(1)], CALLS).expect("it is a host");
+    let mut table = CoresTable::new(&first, &[way(19, 1)], CALLS).expect("it is a host");
     assert!(matches!(table.request(asks(300, 300), on(1)), Decision::Refused(_)), "who is early waits there");
 }
 
@@ -236,16 +218,9 @@ fn a_core_that_is_called_hears_late_of_each_packet() {
         let core = core(Vec::new());
         Environment { host: HostCosts { ipi: us(5), ..core.host }, ..core }
     };
-    let (cores, link) = ([core(), core()], LinkCosts::new(us(19), Span::ZERO));
+    let cores = [core(), core()];
     let bound = |called, caller| {
-        let way = WayOut {
-            link: link.into(),
-            hears: CoreId::FIRST,
-            called,
-            sent: Some((SIZE, SIZE)),
-            buffers: None,
-            makers: 2,
-        };
+        let way = WayOut { called, ..way(19, 0) };
         let mut table = CoresTable::new(&cores, &[way], caller).expect("it is a host");
         assert!(matches!(table.request(asks(300, 300), on(1)), Decision::Admitted { .. }));
         bounds(&table)[0]
@@ -269,17 +244,9 @@ fn a_thread_on_another_core_is_called() {
         let core = core(Vec::new());
         Environment { host: HostCosts { context_switch: us(1), ipi: us(5), ..core.host }, ..core }
     };
-    let (cores, link) = ([core(), core()], LinkCosts::new(us(19), Span::ZERO));
-    let way = |hears| WayOut {
-        link: link.into(),
-        hears: CoreId(hears),
-        called: false,
-        sent: Some((SIZE, SIZE)),
-        buffers: None,
-        makers: 2,
-    };
+    let cores = [core(), core()];
     let thread = Caller { core: CoreId(1), is_thread: true };
-    let mut table = CoresTable::new(&cores, &[way(0)], thread).expect("it is a host");
+    let mut table = CoresTable::new(&cores, &[way(19, 0)], thread).expect("it is a host");
     assert!(matches!(table.request(asks(300, 300), on(0)), Decision::Admitted { .. }));
     let own = Span::from_ps((30 * 22_000_000u64).div_ceil(21));
     assert_eq!(rounded(bounds(&table)[0]), rounded(own + us(75)));
@@ -306,14 +273,6 @@ fn a_thread_has_a_block_before_each_packet() {
         Environment { host: HostCosts { context_switch: us(1), ..core.host }, ..core }
     };
     let cores = [core(), core()];
-    let way = |time, hears| WayOut {
-        link: LinkCosts::new(us(time), Span::ZERO).into(),
-        hears: CoreId(hears),
-        called: false,
-        sent: Some((SIZE, SIZE)),
-        buffers: None,
-        makers: 2,
-    };
     let thread = Caller { core: CoreId::FIRST, is_thread: true };
     let mut table = CoresTable::new(&cores, &[way(19, 0)], thread).expect("it is a host");
     let by_first = CorePlace { core: CoreId::FIRST, link: LinkId::FIRST };
@@ -340,14 +299,7 @@ fn a_thread_may_be_kept_from_its_core() {
     };
     let second =
         Environment { block_best_effort: Block::Never, best_effort: vec![endless], ..core(Vec::new()) };
-    let way = WayOut {
-        link: LinkCosts::new(us(19), Span::ZERO).into(),
-        hears: CoreId::FIRST,
-        called: false,
-        sent: Some((SIZE, SIZE)),
-        buffers: None,
-        makers: 2,
-    };
+    let way = way(19, 0);
     let refused = |caller: Caller| {
         let cores = [Environment { block_best_effort: Block::Never, ..core(Vec::new()) }, second.clone()];
         let mut table = CoresTable::new(&cores, std::slice::from_ref(&way), caller).expect("it is a host");

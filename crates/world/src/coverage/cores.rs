@@ -2,7 +2,7 @@
 //! what it takes for granted.
 
 use laxity_admission::ResourceModel;
-use laxity_model::adapter::{Description, Notification, Tells};
+use laxity_model::adapter::{Description, Notification};
 use laxity_model::host::Applications;
 use laxity_qos::channel::{ChannelId, LinkId};
 use laxity_qos::discipline::Class;
@@ -10,6 +10,7 @@ use laxity_qos::discipline::Class;
 use super::covered::Covered;
 use super::faults::stalls;
 use super::reason::Uncovered;
+use super::row::announced;
 use crate::experiment::{AdapterSpec, Attached, Experiment, Placement, Task};
 
 /// Whether `node`, a host with several cores that are to work so, is covered.
@@ -58,13 +59,12 @@ pub(super) fn covered(experiment: &Experiment, node: usize, host: &Covered) -> R
 
 /// Refuses an adapter of stages that interrupts more than once for a packet, or more than one core.
 fn interrupts_once(description: &Description, attached: &Attached) -> Result<(), Uncovered> {
-    let mut phases = description.transmit.iter().flat_map(|stage| &stage.phases);
-    if phases.any(|phase| phase.tells != Tells::Nothing) {
+    if announced(description) > 0 {
         return Err(Uncovered::CoresProgress);
     }
     let queues: u32 = description.interface.responses.iter().map(|queue| queue.spread).sum();
-    let used = attached.interrupts.iter().cycle().take(queues.max(1) as usize);
-    match used.into_iter().all(|core| *core == attached.interrupts[0]) {
+    let mut used = attached.interrupts.iter().take(queues as usize);
+    match used.all(|core| *core == attached.interrupts[0]) {
         true => Ok(()),
         false => Err(Uncovered::CoresQueues),
     }

@@ -159,6 +159,12 @@ fn whole(description: &Description, window: &Window, comes_in: bool) -> Result<(
     }
 }
 
+/// Phases of a packet on its way out of which the host is notified, beside its completion.
+pub(super) fn announced(description: &Description) -> usize {
+    let phases = description.transmit.iter().flat_map(|stage| &stage.phases);
+    phases.filter(|phase| phase.tells != Tells::Nothing).count()
+}
+
 /// The least wait of a response about a packet, if its queue gets no other response meanwhile.
 fn gathers(description: &Description) -> Span {
     let HostSide { notification, responses, .. } = &description.interface;
@@ -167,12 +173,7 @@ fn gathers(description: &Description) -> Span {
         _ => queue.moderation.delay,
     };
     let sent = responses.iter().filter(|queue| queue.answers != Answers::Received).map(own).min();
-    let tells = description
-        .transmit
-        .iter()
-        .flat_map(|stage| &stage.phases)
-        .any(|phase| phase.tells != Tells::Nothing);
-    let waits = *notification == Notification::Interrupt && !tells;
+    let waits = *notification == Notification::Interrupt && announced(description) == 0;
     sent.filter(|_| waits).unwrap_or_default()
 }
 
@@ -182,16 +183,12 @@ fn starts(host: &HostSpec, description: &Description) -> Option<Span> {
     let config = &host.subsystem;
     let in_order = |queue: &&ResponseQueue| queue.answers != Answers::Received;
     let queues: u32 = description.interface.responses.iter().filter(in_order).map(|queue| queue.spread).sum();
-    let tells = description
-        .transmit
-        .iter()
-        .flat_map(|stage| &stage.phases)
-        .any(|phase| phase.tells != Tells::Nothing);
     // Of several cores, another may be in the link scheduler then.
     let alone = config.cores == 1;
     let at_once = alone && config.link.paradigm == LinkParadigm::O1 && !config.preemption.immediate;
     let costs = host.costs.interrupted_for_each().with_packets_of(config.packet);
-    (at_once && queues == 1 && !tells).then(|| costs.interrupt.saturating_add(costs.link_scheduling))
+    (at_once && queues == 1 && announced(description) == 0)
+        .then(|| costs.interrupt.saturating_add(costs.link_scheduling))
 }
 
 /// Refuses an adapter that may wait for the host to read its responses, and a host that polls
@@ -205,8 +202,7 @@ fn answers(
     let said = description.interface.responses.iter().filter(|queue| queue.answers != Answers::Received);
     let comes_in = |channel: &ChannelSpec| channel.comes_to(node);
     let received = experiment.channels.iter().any(comes_in);
-    let phases = || description.transmit.iter().flat_map(|stage| &stage.phases);
-    let each = 1 + phases().filter(|phase| phase.tells != Tells::Nothing).count() as u64;
+    let each = 1 + announced(description) as u64;
     for queue in said {
         let ResponseQueue { answers, takes: _, slots, overload: _, moderation, spread: _ } = queue;
         if !moderation.is_none() && experiment.host(node).driver.watchdog.is_some() {

@@ -6,6 +6,16 @@ use laxity_scenario::Scenario;
 use laxity_units::Span;
 use laxity_world::promise::{self, Promise};
 
+/// The bound of the first channel of `text` at its first host.
+fn first_bound(text: &str) -> Span {
+    let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}{text}"));
+    let promises = promise::promises(&scenario.first(), Formula::Corrected).expect("it is covered").channels;
+    match &promises[0] {
+        Promise::Admitted(hops) => hops[0].bound.bound,
+        other => panic!("there is time for it: {other:?}"),
+    }
+}
+
 /// The bound of the one guaranteed channel of a host with two cores, of which the link scheduler is
 /// a thread or has its timer on `at`, with a lone frame on `film`'s core and best effort of `bulk`
 /// packets at a time on the other. The first core handles completions.
@@ -64,14 +74,7 @@ fn longer_by_calls(paradigm: &str, at: u8, bulk: &str) -> Span {
              [[channel]]\nname = \"film\"\ncore = 1\nclass = \"real_time\"\nfrom = \"a\"\nto = \"b\"\nmax_message = \"20000 B\"\nmin_message = \"20000 B\"\nburst = 1\nmin_interval = \"40 ms\"\ndeadline = \"39 ms\"\nsource = {{ kind = \"periodic\" }}\n\
              [[channel]]\nname = \"bulk\"\nclass = \"best_effort\"\nmax_message = \"1000 B\"\nmin_message = \"1000 B\"\nburst = 1\n{bulk}\n"
         );
-        let scenario =
-            Scenario::from_text("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}{text}"));
-        let promises =
-            promise::promises(&scenario.first(), Formula::Corrected).expect("it is covered").channels;
-        match &promises[0] {
-            Promise::Admitted(hops) => hops[0].bound.bound,
-            other => panic!("there is time for it: {other:?}"),
-        }
+        first_bound(&text)
     };
     bound("400 us") - bound("0 us")
 }
@@ -165,14 +168,7 @@ deadline = "30 ms"
 source = {{ kind = "periodic" }}
 "#
         );
-        let scenario =
-            Scenario::from_text("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}{text}"));
-        let promises =
-            promise::promises(&scenario.first(), Formula::Corrected).expect("it is covered").channels;
-        match &promises[0] {
-            Promise::Admitted(hops) => hops[0].bound.bound,
-            other => panic!("there is time for it: {other:?}"),
-        }
+        first_bound(&text)
     };
     let about = |bound: Span, expected: f64| {
         assert!((bound.as_secs_f64() * 1e6 - expected).abs() < 0.001, "{bound} for {expected} us");

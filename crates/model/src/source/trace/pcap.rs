@@ -1,9 +1,9 @@
 //! pcap captures: each packet with its time stamp, its original length and its first bytes.
 //!
-//! No payload is stored; a library that parses
-//! captures would keep it, would not say at which byte a broken file breaks, and rounds times to its own
-//! unit. The format is two headers, in the byte order of the machine that wrote it (the magic number says
-//! which), by [draft-ietf-opsawg-pcap](https://datatracker.ietf.org/doc/draft-ietf-opsawg-pcap/):
+//! No payload is stored; a library that parses captures would keep it, would not say at which byte a
+//! broken file breaks, and rounds times to its own unit. The format is two headers, in the byte order of
+//! the machine that wrote it (the magic number says which), by
+//! [draft-ietf-opsawg-pcap](https://datatracker.ietf.org/doc/draft-ietf-opsawg-pcap/):
 //!
 //! ```text
 //! file    magic u32 | major u16 | minor u16 | reserved 8 | snapshot length u32 | link type u32

@@ -27,8 +27,8 @@ impl Part<'_> {
     }
 
     /// The place of the queue at which a meter restores the contract of `entry`, and the tolerance, if
-    /// arrivals of it are known at its first `reach` queues only. A regulator further on would go by the contract at a host
-    /// that keeps it.
+    /// arrivals of it are known at its first `reach` queues only. A regulator further on would go by the
+    /// contract at a host that keeps it.
     pub(super) fn restored(&self, entry: &Entry, reach: usize) -> Option<(usize, Span)> {
         let unknown = reach + usize::from(entry.source.is_ok());
         let (place, tolerance) = self.meter(entry).filter(|(place, _)| *place >= unknown)?;
