@@ -1,9 +1,5 @@
 //! `laxity compare`: bound and simulated worst case beside what daemons or logs measured.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
-
 use laxity_emulator::Runner;
 use laxity_lab::campaign;
 use laxity_lab::measured::{
@@ -17,10 +13,10 @@ use laxity_world::text::clean;
 use crate::arguments::{Compare, MeasuredLog};
 use crate::service::network;
 use crate::terminal::Terminal;
-use crate::{Exit, files, run};
+use crate::{Exit, contract, files, run};
 
 /// The largest log that is read.
-const LARGEST: u64 = 1 << 30;
+const LARGEST: Bytes = Bytes::new(1 << 30);
 
 pub(crate) fn compare(options: &Compare, terminal: &mut Terminal) -> Exit {
     let network = network::is_network(&options.file);
@@ -86,14 +82,8 @@ fn of_network(options: &Compare, terminal: &Terminal) -> Result<Vec<ComparedChan
 
 /// The channels of a point of a scenario, which is run.
 fn of_scenario_at(options: &Compare, terminal: &Terminal) -> Result<Vec<ComparedChannel>, Exit> {
-    let scenario = files::load(&options.file, &options.settings).map_err(|diagnostics| {
-        terminal.note(&diagnostics.render(terminal.error_colour()));
-        Exit::BadInput
-    })?;
-    let point = files::point(&scenario, options.point).map_err(|reason| {
-        terminal.error(&reason);
-        Exit::BadInput
-    })?;
+    let read = files::scenario_at(&options.file, &options.settings, options.point, terminal);
+    let (scenario, point) = read.ok_or(Exit::BadInput)?;
     let warn = |warning: &str| terminal.note(&format!("warning: {warning}"));
     let runner = Runner::new(&warn);
     let outcome = campaign::run_point(&scenario, &point, &|experiment| runner.run(experiment))
@@ -132,11 +122,11 @@ fn rows_of(
     let (pair, class) =
         pair(&log.of, channels).map_err(|why| format!("`--log {}`: {why}", clean(&log.of)))?;
     let read = match log.captures() {
-        None => measured::read(file, &bytes(&log.file).map_err(of_file)?),
+        None => measured::read(file, &files::bytes(&log.file, LARGEST).map_err(of_file)?),
         Some(both) => {
             let [sent, received] = [both.0, both.1].map(|path| {
                 let name = path.display().to_string();
-                let read = bytes(&path).map_err(|why| format!("{}: {why}", clean(&name)));
+                let read = files::bytes(&path, LARGEST).map_err(|why| format!("{}: {why}", clean(&name)));
                 read.map(|bytes| (name, bytes))
             });
             let ((sent, sent_bytes), (received, received_bytes)) = (sent?, received?);
@@ -150,16 +140,6 @@ fn rows_of(
     let read = read.map_err(|error| error.to_string())?;
     measured::rows(&read, class, Pair { turnaround: options.turnaround, ..pair })
         .map_err(|why: String| of_file(clean(&why)))
-}
-
-fn bytes(path: &Path) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
-    match read {
-        Err(error) => Err(format!("it cannot be read: {error}")),
-        Ok(_) if bytes.len() as u64 > LARGEST => Err("it is larger than 1 GiB".into()),
-        Ok(_) => Ok(bytes),
-    }
 }
 
 /// The channels and the class of `CHANNEL`, `CHANNEL:CLASS`, `THERE,BACK` or `THERE,BACK:CLASS`. A name
@@ -244,8 +224,7 @@ fn words(verdict: &MeasuredVerdict) -> (String, Exit) {
 
 /// One unit for all, to the nanosecond that logs have; rounded up, as bounds are.
 fn in_microseconds(span: Span) -> String {
-    let nanoseconds = span.as_ps().div_ceil(1000);
-    format!("{}.{:03} us", nanoseconds / 1000, nanoseconds % 1000)
+    contract::in_us(span.as_ps().div_ceil(1000))
 }
 
 #[cfg(test)]

@@ -189,7 +189,8 @@ fn write(svg: &str, path: &Path, options: &Contract, terminal: &mut Terminal) ->
     }
 }
 
-fn in_us(ns: u64) -> String {
+/// Nanoseconds in microseconds.
+pub(crate) fn in_us(ns: u64) -> String {
     format!("{}.{:03} us", ns / 1000, ns % 1000)
 }
 

@@ -1,5 +1,6 @@
 //! Files as they are named on a command line: each by itself, or all that a folder has.
 
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -9,9 +10,11 @@ use laxity_scenario::profile::Profile;
 use laxity_scenario::{PointIndex, Scenario};
 use laxity_service::NodeFile;
 use laxity_service::network::NodeNetwork;
+use laxity_units::Bytes;
 use laxity_world::text::clean;
 
 use crate::arguments::Settings;
+use crate::terminal::Terminal;
 
 /// The files that are meant: a folder stands for those that end in `.toml` right in it, in the
 /// order of their names.
@@ -93,6 +96,32 @@ pub(crate) fn point(scenario: &Scenario, number: usize) -> Result<PointIndex, St
         .points()
         .nth(number)
         .ok_or_else(|| format!("there is no point {number}; valid is 0 to {}", scenario.points().count() - 1))
+}
+
+/// The scenario at `path` with what `settings` change, and its point of that number; `None` after an error
+/// is shown.
+pub(crate) fn scenario_at(
+    path: &Path,
+    settings: &Settings,
+    number: usize,
+    terminal: &Terminal,
+) -> Option<(Scenario, PointIndex)> {
+    let scenario = load(path, settings)
+        .map_err(|diagnostics| terminal.note(&diagnostics.render(terminal.error_colour())))
+        .ok()?;
+    let point = point(&scenario, number).map_err(|reason| terminal.error(&reason)).ok()?;
+    Some((scenario, point))
+}
+
+/// The bytes of the file at `path`, of which there may be `most`, or why they are not to be had.
+pub(crate) fn bytes(path: &Path, most: Bytes) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(most.get() + 1).read_to_end(&mut bytes));
+    match read {
+        Err(error) => Err(format!("it cannot be read: {error}")),
+        Ok(_) if bytes.len() as u64 > most.get() => Err(format!("it is larger than {most}")),
+        Ok(_) => Ok(bytes),
+    }
 }
 
 /// What the file at `path` is, if it is another file of Laxity than a scenario.

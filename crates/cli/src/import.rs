@@ -1,17 +1,17 @@
 //! `laxity import`: a network of another tool as a scenario.
 
-use std::io::Read;
 use std::path::Path;
 
 use laxity_lab::import::{self, ImportInput, InputFormat};
+use laxity_units::Bytes;
 use laxity_world::text::clean;
 
 use crate::arguments::{Import, ImportFormat};
 use crate::terminal::Terminal;
-use crate::{Exit, new};
+use crate::{Exit, files, new};
 
 /// The largest file that is read.
-const LARGEST: u64 = 64 << 20;
+const LARGEST: Bytes = Bytes::new(64 << 20);
 
 pub(crate) fn import(arguments: &Import, terminal: &mut Terminal) -> Exit {
     let inputs: Result<Vec<ImportInput>, String> = arguments.files.iter().map(|file| read(file)).collect();
@@ -51,13 +51,7 @@ pub(crate) fn import(arguments: &Import, terminal: &mut Terminal) -> Exit {
 /// The text of a file.
 fn read(path: &Path) -> Result<ImportInput, String> {
     let name = clean(&path.display().to_string());
-    let unread = |error: std::io::Error| format!("{name}: it cannot be read: {error}");
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).map_err(unread)?;
-    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(unread)?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(format!("{name}: it is larger than 64 MiB"));
-    }
+    let bytes = files::bytes(path, LARGEST).map_err(|why| format!("{name}: {why}"))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();

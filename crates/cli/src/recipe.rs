@@ -9,20 +9,8 @@ use crate::terminal::Terminal;
 use crate::{Exit, files};
 
 pub(crate) fn recipe(arguments: &Recipe, terminal: &mut Terminal) -> Exit {
-    let scenario = match files::load(&arguments.file, &arguments.settings) {
-        Ok(scenario) => scenario,
-        Err(diagnostics) => {
-            terminal.note(&diagnostics.render(terminal.error_colour()));
-            return Exit::BadInput;
-        }
-    };
-    let point = match files::point(&scenario, arguments.point) {
-        Ok(point) => point,
-        Err(reason) => {
-            terminal.error(&reason);
-            return Exit::BadInput;
-        }
-    };
+    let read = files::scenario_at(&arguments.file, &arguments.settings, arguments.point, terminal);
+    let Some((scenario, point)) = read else { return Exit::BadInput };
     let experiment = scenario.experiment(&point);
     let title = match scenario.points().nth(1) {
         None => scenario.title.clone(),

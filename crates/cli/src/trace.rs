@@ -20,20 +20,8 @@ use crate::{Exit, files};
 use window::{Window, Windowed};
 
 pub(crate) fn trace(arguments: &Trace, terminal: &mut Terminal) -> Exit {
-    let scenario = match files::load(&arguments.file, &arguments.settings) {
-        Ok(scenario) => scenario,
-        Err(diagnostics) => {
-            terminal.note(&diagnostics.render(terminal.error_colour()));
-            return Exit::BadInput;
-        }
-    };
-    let point = match files::point(&scenario, arguments.point) {
-        Ok(point) => point,
-        Err(reason) => {
-            terminal.error(&reason);
-            return Exit::BadInput;
-        }
-    };
+    let read = files::scenario_at(&arguments.file, &arguments.settings, arguments.point, terminal);
+    let Some((scenario, point)) = read else { return Exit::BadInput };
     if arguments.perfetto.is_none() && arguments.pcap.is_none() {
         terminal.note("error: nothing to write; name a file with --perfetto or --pcap");
         return Exit::BadInput;

@@ -24,6 +24,7 @@ mod rows;
 mod testbench;
 
 use std::fmt;
+use std::str::FromStr;
 
 use laxity_model::source::trace;
 use laxity_units::Span;
@@ -236,6 +237,16 @@ const ALONE: &str = "a capture alone has no delays: `CHANNEL=SENT,RECEIVED` name
 /// The error for the file of an unknown program.
 const NONE: &str = "this is none of the logs: `isochron.dat`, a capture, the output of cyclictest, or the log file or \
      histogram of the RTC-Testbench";
+
+/// The whole number that `text` is.
+fn number<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("`{text}` is no whole number"))
+}
+
+/// The whole numbers of a line.
+fn numbers(text: &str) -> Result<Vec<u64>, String> {
+    text.split_whitespace().map(number).collect()
+}
 
 /// The class that `asked` means among `classes`, each with its name; the only one if none is asked for.
 fn class<'a, T>(classes: &'a [T], name: impl Fn(&T) -> &str, asked: Option<&str>) -> Result<&'a T, String> {

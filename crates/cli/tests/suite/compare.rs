@@ -86,6 +86,16 @@ fn rows(output: &Output) -> Vec<Vec<String>> {
     lines.map(cells).collect()
 }
 
+/// Refuses these arguments for that reason.
+fn refused(here: &Here, arguments: &str, reason: &str) {
+    let said = here.laxity(&format!("compare {arguments}"));
+    assert_eq!(said.status.code(), Some(2), "{arguments}: {}", err(&said));
+    assert!(err(&said).contains(reason), "{arguments}: {}", err(&said));
+}
+
+/// The node files of daemons.
+const NETWORK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/nodes/network.toml");
+
 #[test]
 fn a_log_of_isochron_stands_beside_bound_and_simulation() {
     let here = Here::new("compare-isochron");
@@ -187,16 +197,13 @@ fn two_captures_of_a_stream_are_matched() {
         ("--log setpoint,position=sent.pcap,sent.pcap --sequence rtp".into(), "captures measure one way"),
         ("--sequence rtp".into(), "--log"),
     ] {
-        let said = here.laxity(&format!("compare loop.toml {arguments}"));
-        assert_eq!(said.status.code(), Some(2), "{arguments}: {}", err(&said));
-        assert!(err(&said).contains(reason), "{arguments}: {}", err(&said));
+        refused(&here, &format!("loop.toml {arguments}"), reason);
     }
 }
 
 /// The file is of cyclictest 2.4 with `-H 20 -t 2`, in which each thread has latenesses beyond the range.
 #[test]
 fn wake_ups_stand_beside_the_interval_of_the_contract() {
-    const NETWORK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/nodes/network.toml");
     let here = Here::new("compare-wakeups");
     here.write("loop.toml", LOOP);
     here.write("hist.txt", include_str!("compare/cyclictest.txt"));
@@ -228,16 +235,13 @@ fn wake_ups_stand_beside_the_interval_of_the_contract() {
         ("setpoint:2=hist.txt", "hist.txt: it has no thread `2`; it has 0, 1"),
         ("setpoint,position=hist.txt", "hist.txt: cyclictest measures one host"),
     ] {
-        let said = here.laxity(&format!("compare loop.toml --log {log}"));
-        assert_eq!(said.status.code(), Some(2), "{log}: {}", err(&said));
-        assert!(err(&said).contains(reason), "{log}: {}", err(&said));
+        refused(&here, &format!("loop.toml --log {log}"), reason);
     }
 }
 
 /// The nodes of daemons have channels, too. The film has a message each 10 ms.
 #[test]
 fn channels_of_node_files_have_rows() {
-    const NETWORK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/nodes/network.toml");
     let here = Here::new("compare-nodes");
     std::fs::write(here.path("iso.dat"), isochron(&[14_000, 13_000])).unwrap();
     let compared = here.laxity(&format!("compare {NETWORK} --log film=iso.dat"));
@@ -312,8 +316,6 @@ fn a_log_that_does_not_fit_says_why() {
             "network.toml is a network of node files: it has no points",
         ),
     ] {
-        let said = here.laxity(&format!("compare {arguments}"));
-        assert_eq!(said.status.code(), Some(2), "{arguments}: {}", err(&said));
-        assert!(err(&said).contains(reason), "{arguments}: {}", err(&said));
+        refused(&here, arguments, reason);
     }
 }

@@ -25,7 +25,7 @@
 use laxity_units::Span;
 use serde_json::Value;
 
-use super::{LogError, Measurement, Missing, Place, Stretch, Worst};
+use super::{LogError, Measurement, Missing, Place, Stretch, Worst, number, numbers};
 
 /// The first line of a histogram.
 const HEAD: &str = "# Histogram";
@@ -111,8 +111,7 @@ type Fault = (usize, String);
 /// A lateness in its unit. A negative one is printed as it is, or without its sign as a number that is
 /// beyond 63 bits.
 fn lateness(text: &str, nanoseconds: bool) -> Result<Span, String> {
-    let number: i128 = text.parse().map_err(|_| format!("`{text}` is no whole number"))?;
-    let count = u64::try_from(number).ok().filter(|count| *count <= i64::MAX.unsigned_abs());
+    let count = u64::try_from(number::<i128>(text)?).ok().filter(|count| *count <= i64::MAX.unsigned_abs());
     let count = count.ok_or("a thread woke up before its time: its clock was set")?;
     Ok(Span::from_ps(count.saturating_mul(if nanoseconds { 1000 } else { 1_000_000 })))
 }
@@ -132,8 +131,7 @@ fn of_lines(text: &str) -> Result<Wakeups, Fault> {
         let wide = [field("Act:")?, field("Avg:")?].iter().all(|(_, width)| *width >= 8);
         let at = |what| (i + 1, what);
         let longest = lateness(field("Max:")?.0, wide).map_err(at)?;
-        let cycles = field("C:")?.0;
-        let wakeups = cycles.parse().map_err(|_| at(format!("`{cycles}` is no whole number")))?;
+        let wakeups = number(field("C:")?.0).map_err(at)?;
         let thread = Thread { name: field("T:")?.0.into(), wakeups, longest };
         match threads.iter_mut().find(|other| other.name == thread.name) {
             Some(other) => *other = thread,
@@ -214,11 +212,6 @@ fn of_histogram(text: &str) -> Result<Wakeups, Fault> {
         Ok(Thread { name: i.to_string(), wakeups, longest })
     };
     Ok(Wakeups { threads: (0..threads).map(thread).collect::<Result<_, _>>()?, notes: Vec::new() })
-}
-
-fn numbers(text: &str) -> Result<Vec<u64>, String> {
-    let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is no whole number"));
-    text.split_whitespace().map(number).collect()
 }
 
 fn of_json(text: &str) -> Result<Wakeups, Fault> {

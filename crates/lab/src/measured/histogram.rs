@@ -15,7 +15,7 @@
 
 use laxity_units::Span;
 
-use super::{LogError, Measurement, Missing, Place, Stretch, Worst};
+use super::{LogError, Measurement, Missing, Place, Stretch, Worst, number, numbers};
 
 /// The beginning of the head.
 const HEAD: &str = "Testbench RTT Histogram:";
@@ -69,7 +69,7 @@ impl Histogram {
             }
             let time = match label {
                 "Overflow" | "Underflow" => None,
-                time => Some(number(time).map_err(fault)?),
+                time => Some(number(time.trim()).map_err(fault)?),
             };
             if time.is_some() && (time <= latest || ends > 0) {
                 return Err(fault(format!("the time {label} is not after the time of the line before")));
@@ -117,14 +117,6 @@ impl Histogram {
     pub(super) fn notes(&self) -> Vec<String> {
         vec!["a histogram has no count of packets that were sent: those that are lost are not in it".into()]
     }
-}
-
-fn numbers(text: &str) -> Result<Vec<u64>, String> {
-    text.split_whitespace().map(number).collect()
-}
-
-fn number(text: &str) -> Result<u64, String> {
-    text.trim().parse().map_err(|_| format!("`{}` is no whole number", text.trim()))
 }
 
 #[cfg(test)]
