@@ -45,14 +45,16 @@ mod stalls;
 mod tests;
 mod trial;
 
+use std::rc::Rc;
+
 use laxity_scenario::claim::{Claim, ClaimError};
-use laxity_world::results::{AtSetting, Draws, Results, Ruling, SEED, Verdict};
+use laxity_world::results::{AtSetting, Axis, Draws, Results, Ruling, SEED, Verdict};
 use rhai::{AST, Array, Dynamic, Engine, EvalAltResult, Position, Scope};
 
 use absent::{Absent, Fault};
 use answers::Answers;
-use engine::Meter;
 pub use engine::ScriptBudget;
+use engine::{Meter, Seen};
 pub use trial::Compiler;
 
 /// The outcome of all claims.
@@ -81,7 +83,7 @@ impl Judge {
     /// Compiles every script, or reports every one that does not compile.
     pub fn compile(claims: &[Claim]) -> Result<Judge, Vec<ClaimError>> {
         let none = record::Vocabulary::default();
-        let engine = engine::new(&Array::new(), &none, &Answers::Real, &Meter::default());
+        let engine = engine::new(&Seen::default(), &none, &Answers::Real, &Meter::default());
         let (mut compiled, mut errors) = (Vec::new(), Vec::new());
         for claim in claims {
             let holds = compile(&engine, claim, "holds", &claim.holds);
@@ -135,13 +137,16 @@ pub(crate) fn tried(script: &str) -> Result<(), String> {
 }
 
 /// The variables that a script sees.
+#[derive(Clone)]
 struct Court<'a> {
     results: &'a Results,
     vocabulary: record::Vocabulary,
     /// The records of the runs that scripts see, and the place of each among the results.
     runs: Array,
     indices: Vec<usize>,
-    engine: Engine,
+    /// Shared by the courts for parts of the results.
+    engine: Rc<Engine>,
+    seen: Seen,
     meter: Meter,
     budget: Option<fn() -> ScriptBudget>,
 }
@@ -151,22 +156,16 @@ impl<'a> Court<'a> {
     fn of(results: &'a Results, budget: Option<fn() -> ScriptBudget>) -> Self {
         let vocabulary = record::Names::of(results);
         let runs = record::runs(results, &vocabulary);
-        let meter = Meter::default();
-        let engine = engine::new(&runs, &vocabulary, &Answers::Real, &meter);
+        let (seen, meter) = (Seen::new(runs.clone().into()), Meter::default());
+        let engine = engine::new(&seen, &vocabulary, &Answers::Real, &meter).into();
         let indices = (0..runs.len()).collect();
-        Self { results, vocabulary, runs, indices, engine, meter, budget }
+        Self { results, vocabulary, runs, indices, engine, seen, meter, budget }
     }
 
     /// The same court with the comparisons of `answers`. The records are shared.
     fn answering(&self, answers: &Answers) -> Self {
-        self.with(self.runs.clone(), answers)
-    }
-
-    /// The scope at the start of a script.
-    fn scope(&self) -> Scope<'static> {
-        let mut scope = Scope::new();
-        scope.push_constant("runs", self.runs.clone());
-        scope
+        let engine = engine::new(&self.seen, &self.vocabulary, answers, &self.meter).into();
+        Self { engine, ..self.clone() }
     }
 
     /// The same with the runs at one point of an axis only.
@@ -179,15 +178,15 @@ impl<'a> Court<'a> {
             .filter(|(index, _)| here(index))
             .map(|(i, run)| (*i, run.clone()))
             .unzip();
-        Self { indices, ..self.with(runs, &Answers::Real) }
+        Self { indices, runs, ..self.clone() }
     }
 
-    /// The same results and vocabulary with other runs and answers.
-    fn with(&self, runs: Array, answers: &Answers) -> Self {
-        let meter = Meter::default();
-        let engine = engine::new(&runs, &self.vocabulary, answers, &meter);
-        let (vocabulary, indices) = (self.vocabulary.clone(), self.indices.clone());
-        Self { vocabulary, runs, indices, engine, meter, ..*self }
+    /// The value of a script.
+    fn evaluate(&self, script: &AST) -> Result<Dynamic, Box<EvalAltResult>> {
+        self.seen.replace(self.runs.clone());
+        let mut scope = Scope::new();
+        scope.push_constant("runs", self.runs.clone());
+        self.engine.eval_ast_with_scope(&mut scope, script)
     }
 }
 
@@ -224,12 +223,16 @@ impl Compiled {
 
     /// The verdict over all draws, if the scenario has several.
     fn judge_draws(&self, court: &Court<'_>) -> Result<Found, Box<ClaimError>> {
-        let axes = &court.results.axes;
-        let seeds = axes.iter().enumerate().find(|(_, axis)| axis.name == SEED);
-        let Some((index, axis)) = seeds.filter(|_| self.claim.by_draw) else { return self.judge_once(court) };
+        let Some((index, axis)) = self.draws(court) else { return self.judge_once(court) };
         let at = |point| self.judge_once(&court.at(index, point));
         let found: Vec<Found> = (0..axis.points.len()).map(at).collect::<Result<_, _>>()?;
         Ok(draws::joined(axis, &found))
+    }
+
+    /// The axis of draws, if the claim is judged in each.
+    fn draws<'a>(&self, court: &Court<'a>) -> Option<(usize, &'a Axis)> {
+        let mut axes = court.results.axes.iter().enumerate();
+        axes.find(|(_, axis)| axis.name == SEED).filter(|_| self.claim.by_draw)
     }
 
     fn judge_once(&self, court: &Court<'_>) -> Result<Found, Box<ClaimError>> {
@@ -291,7 +294,7 @@ fn evaluate(
     ast: &AST,
 ) -> Result<Result<Dynamic, String>, Box<ClaimError>> {
     court.meter.start(court.budget.map(|budget| budget()));
-    let error = match court.engine.eval_ast_with_scope::<Dynamic>(&mut court.scope(), ast) {
+    let error = match court.evaluate(ast) {
         Ok(value) => return Ok(Ok(value)),
         Err(error) => error,
     };

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use rhai::OptimizationLevel;
+use rhai::packages::{Package, StandardPackage};
 use rhai::{Array, Dynamic, Engine, EvalAltResult, FLOAT, FnPtr, INT, ImmutableString, NativeCallContext};
 
 use super::absent::{Absent, Answer, Fault};
@@ -13,10 +14,19 @@ use super::record::Vocabulary;
 use super::{absent, lists, operators, record, shape};
 use crate::interval::interval;
 
-/// An engine with global functions that see `runs`.
-pub(super) fn new(runs: &Array, vocabulary: &Vocabulary, answers: &Answers, meter: &Meter) -> Engine {
-    let mut engine = Engine::new();
-    limit(&mut engine, runs.len());
+/// The runs that the global functions of an engine see, which change from one evaluation to the next.
+pub(super) type Seen = Rc<RefCell<Array>>;
+
+thread_local! {
+    /// The language's own functions, some hundreds: engines share them.
+    static STANDARD: StandardPackage = StandardPackage::new();
+}
+
+/// An engine with global functions that see `seen`; lists have room for those that it has now.
+pub(super) fn new(seen: &Seen, vocabulary: &Vocabulary, answers: &Answers, meter: &Meter) -> Engine {
+    let mut engine = Engine::new_raw();
+    STANDARD.with(|standard| engine.register_global_module(standard.as_shared_module()));
+    limit(&mut engine, seen.borrow().len());
     let meter = meter.clone();
     // Rare enough to cost little; an operation copies two megabytes at most.
     engine.on_progress(move |operations| {
@@ -28,7 +38,7 @@ pub(super) fn new(runs: &Array, vocabulary: &Vocabulary, answers: &Answers, mete
     lists::register(&mut engine, answers);
     register_shapes(&mut engine, answers);
     register_formats(&mut engine);
-    register_globals(&mut engine, runs, vocabulary);
+    register_globals(&mut engine, seen, vocabulary);
     engine
 }
 
@@ -74,17 +84,22 @@ fn limit(engine: &mut Engine, runs: usize) {
 }
 
 /// Helpers that see all runs without naming them.
-fn register_globals(engine: &mut Engine, runs: &Array, vocabulary: &Vocabulary) {
-    let all = runs.clone();
-    engine.register_fn("column", move |context: NativeCallContext, of: FnPtr| column(&context, &all, &of));
-    let all = runs.clone();
-    engine
-        .register_fn("where", move |axis: ImmutableString, x: FLOAT| record::filter(&all, &axis, &x.into()));
-    let all = runs.clone();
-    engine.register_fn("where", move |axis: ImmutableString, n: INT| record::filter(&all, &axis, &n.into()));
-    let all = runs.clone();
+fn register_globals(engine: &mut Engine, seen: &Seen, vocabulary: &Vocabulary) {
+    let all = seen.clone();
+    engine.register_fn("column", move |context: NativeCallContext, of: FnPtr| {
+        column(&context, &all.borrow(), &of)
+    });
+    let all = seen.clone();
+    engine.register_fn("where", move |axis: ImmutableString, x: FLOAT| {
+        record::filter(&all.borrow(), &axis, &x.into())
+    });
+    let all = seen.clone();
+    engine.register_fn("where", move |axis: ImmutableString, n: INT| {
+        record::filter(&all.borrow(), &axis, &n.into())
+    });
+    let all = seen.clone();
     engine.register_fn("where", move |axis: ImmutableString, text: ImmutableString| {
-        record::filter(&all, &axis, &text.into())
+        record::filter(&all.borrow(), &axis, &text.into())
     });
     let names = vocabulary.clone();
     engine.register_fn("axis", move |axis: ImmutableString| names.axis_values(&axis));

@@ -39,18 +39,20 @@ impl Judge {
         let mut errors: Vec<ClaimError> = Vec::new();
         let stub = Court::of(&results, None);
         for answers in Answers::on_stub() {
-            let court = stub.answering(&answers);
+            let all = stub.answering(&answers);
             for compiled in &self.claims {
                 let claim = &compiled.claim;
+                // Before anything has run, draws do not differ.
+                let draw = compiled.draws(&all).map(|(index, _)| all.at(index, 0));
+                let court = draw.as_ref().unwrap_or(&all);
                 let scripts = [("holds", Some(&claim.holds), Some(&compiled.holds))];
                 let shows = ("shows", claim.shows.as_ref(), compiled.shows.as_ref());
                 for (script, text, ast) in scripts.into_iter().chain([shows]) {
                     let known = errors.iter().any(|error| error.id == claim.id && error.script == script);
                     let (Some(text), Some(ast), false) = (text, ast, known) else { continue };
-                    let mut scope = court.scope();
-                    let outcome = court.engine.eval_ast_with_scope::<rhai::Dynamic>(&mut scope, ast);
                     errors.extend(
-                        outcome
+                        court
+                            .evaluate(ast)
                             .err()
                             .filter(|error| is_slip(error))
                             .map(|error| *slip(claim, script, text, &error)),
