@@ -144,14 +144,12 @@ impl Sketch {
 
     /// The values in order, for percentiles.
     pub fn ranks(&self) -> Ranks {
-        let mut filled: Vec<(i32, u64)> = self.buckets.filled().collect();
-        filled.sort_unstable();
         let mut below = 0;
-        for (_, count) in &mut filled {
-            below += *count;
-            *count = below;
-        }
-        Ranks { up_to: filled, min: self.min, max: self.max, count: self.count }
+        let up_to = self.buckets.sorted().map(|(bucket, count)| {
+            below += count;
+            (bucket, below)
+        });
+        Ranks { up_to: up_to.collect(), min: self.min, max: self.max, count: self.count }
     }
 }
 
@@ -266,20 +264,27 @@ impl Buckets {
 
     /// The buckets that hold any values, in no order that means anything.
     fn filled(&self) -> impl Iterator<Item = (i32, u64)> {
-        let filled = self.slots.iter().filter(|slot| **slot != 0);
-        filled.map(|slot| ((slot >> COUNT_BITS) as i32 - BIAS, slot & ((1 << COUNT_BITS) - 1)))
+        self.slots.iter().filter(|slot| **slot != 0).map(|slot| opened(*slot))
     }
+
+    /// The same from the least bucket to the greatest: slots compare as their buckets do.
+    fn sorted(&self) -> impl ExactSizeIterator<Item = (i32, u64)> {
+        let mut filled = Vec::with_capacity(self.filled);
+        filled.extend(self.slots.iter().copied().filter(|slot| *slot != 0));
+        filled.sort_unstable();
+        filled.into_iter().map(opened)
+    }
+}
+
+/// The bucket and the count of a slot.
+fn opened(slot: u64) -> (i32, u64) {
+    ((slot >> COUNT_BITS) as i32 - BIAS, slot & ((1 << COUNT_BITS) - 1))
 }
 
 /// Equal if every bucket holds as many; the order in which buckets were filled is not compared.
 impl PartialEq for Buckets {
     fn eq(&self, other: &Self) -> bool {
-        let sorted = |buckets: &Self| {
-            let mut filled: Vec<_> = buckets.filled().collect();
-            filled.sort_unstable();
-            filled
-        };
-        sorted(self) == sorted(other)
+        self.sorted().eq(other.sorted())
     }
 }
 

@@ -134,13 +134,14 @@ pub struct Trace {
     frames: Vec<Frame>,
     frame_interval: Option<Span>,
     digest: u64,
+    smallest: Bytes,
 }
 
 /// Shows how many frames there are and a digest of them: traces that show alike are alike, and a
 /// list of tens of thousands would be shown by everything that contains one.
 impl fmt::Debug for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Trace { name, format, frames, frame_interval, digest } = self;
+        let Trace { name, format, frames, frame_interval, digest, smallest: _ } = self;
         write!(f, "Trace({name:?}, {format:?}, {} frames, {frame_interval:?}, {digest:016x})", frames.len())
     }
 }
@@ -159,7 +160,8 @@ fn digest(frames: &[Frame]) -> u64 {
 impl Trace {
     fn new(format: TraceFormat, frames: Vec<Frame>, frame_interval: Option<Span>) -> Trace {
         let digest = digest(&frames);
-        Trace { name: String::new(), format, frames, frame_interval, digest }
+        let smallest = frames.iter().map(|frame| frame.size).min().unwrap_or(Bytes::ZERO);
+        Trace { name: String::new(), format, frames, frame_interval, digest, smallest }
     }
 
     /// A trace that was made and not read; at least one frame, `frame_interval` apart.
@@ -196,6 +198,11 @@ impl Trace {
     /// The frames in the order of the file, or for a capture in the order of time; at least one.
     pub fn frames(&self) -> &[Frame] {
         &self.frames
+    }
+
+    /// Size of its smallest frame. Each channel that replays it asks, at each point of a sweep.
+    pub fn smallest(&self) -> Bytes {
+        self.smallest
     }
 
     /// The interval of a constant frame rate, if the file shows one to within a millisecond.

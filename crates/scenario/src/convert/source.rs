@@ -273,7 +273,7 @@ pub(super) fn source(
                 }
                 Some(Or::That(_)) => Start::Random,
             };
-            let least = trace.frames().iter().map(|frame| frame.size).min();
+            let least = Some(trace.smallest());
             let recorded = RecordedParameters {
                 timing: interval
                     .map_or(TraceTiming::Recorded, |(_, interval)| TraceTiming::Interval(interval)),
