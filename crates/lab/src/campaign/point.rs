@@ -15,6 +15,7 @@ use super::{CampaignError, PointRunner, RunOptions};
 /// One point, run now or earlier.
 pub(super) struct Finished {
     pub(super) run: Run,
+    /// By which it is kept; empty without a store.
     pub(super) key: String,
     pub(super) kept: bool,
     /// Why it could not be kept.
@@ -37,7 +38,7 @@ pub(super) fn point(
         }
         experiment.seed = seed;
     }
-    let key = key(&experiment, options);
+    let key = store.map_or_else(String::new, |_| key(&experiment, options));
     let before = store.filter(|_| !options.fresh).and_then(|store| store.load(&key));
     let kept = before.as_ref().is_some_and(|run| options.retries == 0 || is_fit(run));
     let mut fittest = match before {
