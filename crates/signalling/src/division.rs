@@ -17,6 +17,9 @@
 //! d_n = l_n (D − Σ w) / Σ l.
 //! ```
 //!
+//! A hop that needs next to nothing would get next to nothing, and then take no later channel, however
+//! short its packets: each counts as a tenth of the mean `l` at the least.
+//!
 //! Some hops cannot use a deadline beyond a latest one: `D_order` knows none beyond `I_min`. Such a
 //! hop leaves the rest of its part to the others. Static scenarios and the manager share this
 //! component.
@@ -76,21 +79,22 @@ pub fn divide(hops: &[Needs], budget: Span, division: Division) -> Result<Vec<Sp
             _ => Ok(hops.iter().map(|needs| each.min(needs.latest).max(needs.least)).collect()),
         };
     }
+    let floor = taken / (10 * hops.len().max(1) as u64);
     let mut open: Vec<usize> = (0..hops.len()).collect();
     match division {
         // A hop with little room for its weight leaves a rest. With such hops first, one pass
         // shares all of it out.
         Division::Proportional => open.sort_by(|a, b| {
             let (a, b) = (&hops[*a], &hops[*b]);
-            (room(a) * weight(b)).cmp(&(room(b) * weight(a)))
+            (room(a) * weight(b, floor)).cmp(&(room(b) * weight(a, floor)))
         }),
         Division::Equal => open.sort_by_key(|n| room(&hops[*n])),
         Division::Slowest | Division::Alike => open.sort_by_key(|n| std::cmp::Reverse(hops[*n].least)),
     }
-    let mut weights: u128 = hops.iter().map(weight).sum();
+    let mut weights: u128 = hops.iter().map(|needs| weight(needs, floor)).sum();
     for (done, n) in open.iter().enumerate() {
         let part = match division {
-            Division::Proportional => u128::from(slack.as_ps()) * weight(&hops[*n]) / weights.max(1),
+            Division::Proportional => u128::from(slack.as_ps()) * weight(&hops[*n], floor) / weights.max(1),
             Division::Equal => u128::from(slack.as_ps()) / (open.len() - done) as u128,
             Division::Slowest | Division::Alike => u128::from(slack.as_ps()),
         };
@@ -98,7 +102,7 @@ pub fn divide(hops: &[Needs], budget: Span, division: Division) -> Result<Vec<Sp
         let part = Span::from_ps(part as u64);
         deadlines[*n] += part;
         slack -= part;
-        weights -= weight(&hops[*n]);
+        weights -= weight(&hops[*n], floor);
     }
     Ok(deadlines)
 }
@@ -124,9 +128,9 @@ fn room(needs: &Needs) -> u128 {
     u128::from(needs.latest.saturating_sub(needs.least).as_ps())
 }
 
-/// A hop that needs no time still counts, or a path of such hops would share nothing out.
-fn weight(needs: &Needs) -> u128 {
-    u128::from(needs.least.as_ps().max(1))
+/// Where no hop needs any time, each still counts, or the path would share nothing out.
+fn weight(needs: &Needs, floor: Span) -> u128 {
+    u128::from(needs.least.max(floor).as_ps().max(1))
 }
 
 fn sum(hops: &[Needs]) -> Span {
@@ -166,6 +170,13 @@ mod tests {
         assert_eq!(divided(&hops, 90, Division::Slowest), Some(vec![8, 66, 16]));
         assert_eq!(divided(&hops, 90, Division::Alike), None);
         assert_eq!(divided(&hops, 150, Division::Alike), Some(vec![50, 50, 50]));
+    }
+
+    /// 120 are needed, so each counts as 4 at the least, and the slack of 124 is shared out as 4, 60, 60.
+    #[test]
+    fn a_hop_that_needs_nothing_gets_a_part() {
+        let hops = [hop(0, 999), hop(60, 999), hop(60, 999)];
+        assert_eq!(divided(&hops, 244, Division::Proportional), Some(vec![4, 120, 120]));
     }
 
     /// The second hop can use 4 more at most: the other 14 go to the first and the third, 1 to 2 in

@@ -31,6 +31,24 @@ fn a_trailer_is_a_segment_more() {
     assert!(more <= each * 2 && more + Span::from_us(1) >= each * 2, "{more}");
 }
 
+/// A host of no cost needs no time to receive the first channel, and once it sends the second, a packet
+/// in its adapter counts: 80 us beside the 160 us of the source. The part of the first channel's slack
+/// there has to leave room for that.
+#[test]
+fn two_channels_in_opposite_directions_are_admitted() {
+    let channel = |from: &str, to: &str| {
+        format!(
+            "[[channel]]\nname = \"{from}{to}\"\nclass = \"real_time\"\nfrom = \"{from}\"\nto = \"{to}\"\nmax_message = \"1000 B\"\n\
+             burst = 1\nmin_interval = \"10 ms\"\ndeadline = \"5 ms\"\nsource = {{ kind = \"periodic\" }}\n"
+        )
+    };
+    let network = "title = \"both ways\"\nnode = { a = {}, b = {} }\n[network]\nrate = \"100 Mbit/s\"\n[network.l]\njoins = [\"a\", \"b\"]\n\
+                   [run]\ntime = \"1 s\"\n";
+    let both = promises(&format!("{network}{}{}", channel("a", "b"), channel("b", "a")));
+    let bounds: Vec<_> = both.iter().map(Promise::bound).collect();
+    assert_eq!(bounds, [Some(Span::from_us(240)); 2]);
+}
+
 /// The first keeps 450 us alone, and with a second of the same node no more, whatever that has to
 /// spare.
 #[test]
