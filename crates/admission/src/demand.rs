@@ -41,6 +41,22 @@
 //! exactly this `y`. Without `W` the test would be exact; what pessimism there is, is in `W` and
 //! `S`.
 //!
+//! # A link alone
+//!
+//! Where the CPU takes no time, and one packet at a time has the link, the argument of [`super::below`]
+//! holds with the deadlines up to `D` for the level. The packet that the link has at `s` is below it:
+//! released by `s` with a deadline after `D`, so of a channel with `d_j > t`, or of best effort. `W`
+//! depends on `t` then (George, Rivierre and Spuri 1996 have it for a processor without preemption):
+//!
+//! ```text
+//! W(t) = max L_j over the channels j with d_j > t, and over best effort.                       (2)
+//! ```
+//!
+//! `h` does not fall all the same: where `W(t)` falls at `t = d_j`, it falls by `L_j` at most, and
+//! `b_j(t) S_j ≥ L_j` begins. The newcomer is below the others at windows before its own deadline. The
+//! others are looked at as if it were below them at all windows. That refuses no more: later it asks for
+//! `S ≥ L` itself.
+//!
 //! # What it needs of buffers
 //!
 //! (1) takes it that a current message with packets left to make can make them. With `d > I_min` up
@@ -101,6 +117,8 @@ mod tests;
 pub(super) use lines::{feasible_by_lines, least_deadline_by_lines};
 pub(super) use response::{Worst, responses};
 
+use std::cmp::Reverse;
+
 use super::response::{Effort, Late, Task, response};
 
 /// One, in the unit of utilisations here: fine enough that ten thousand roundings against the
@@ -152,9 +170,38 @@ impl Stream {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Host<'a> {
     pub(super) constant: u128,
+    /// The part of `W` that falls with the window, by (2): later stairs are lower.
+    pub(super) stairs: &'a [Stair],
     pub(super) activations: &'a [Task],
     /// Number of looks allowed.
     pub(super) effort: &'a Effort,
+}
+
+/// The wait for a packet below the level, in windows before a deadline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stair {
+    /// The deadline of the channel, in picoseconds; [`u64::MAX`] of best effort.
+    pub(super) before: u64,
+    /// `L_j`.
+    pub(super) wait: u128,
+}
+
+/// The stairs of `packets`, in any order.
+pub(super) fn stairs(mut packets: Vec<Stair>) -> Vec<Stair> {
+    packets.sort_unstable_by_key(|stair| Reverse((stair.before, stair.wait)));
+    let mut all: Vec<Stair> = Vec::new();
+    for stair in packets {
+        if all.last().is_none_or(|later| later.wait < stair.wait) {
+            all.push(stair);
+        }
+    }
+    all.reverse();
+    all
+}
+
+/// `W(t)` of `stairs`.
+pub(super) fn wait_below(stairs: &[Stair], t: u64) -> u128 {
+    stairs.get(stairs.partition_point(|stair| stair.before <= t)).map_or(0, |stair| stair.wait)
 }
 
 /// Why channels cannot be served together.
@@ -179,19 +226,37 @@ impl Failure {
 }
 
 impl Host<'_> {
-    /// `h`, for what is due: when it is done if by `t`.
-    fn done(&self, due: u128, t: u64) -> Result<u64, Late> {
-        let own = self.constant.saturating_add(due);
+    /// `h(t)`, for what is due: when it is done if by `limit`.
+    fn done(&self, due: u128, t: u64, limit: u64) -> Result<u64, Late> {
+        let own = self.constant.saturating_add(wait_below(self.stairs, t)).saturating_add(due);
         match u64::try_from(own) {
-            Ok(done) if self.activations.is_empty() && done <= t => Ok(done),
+            Ok(done) if self.activations.is_empty() && done <= limit => Ok(done),
             _ if self.activations.is_empty() => Err(Late::AtLeast(own)),
-            _ => response(own, self.activations, t, self.effort),
+            _ => response(own, self.activations, limit, self.effort),
         }
     }
 
-    /// Whether that is by `t`.
+    /// The shortest window in which a message of that service is done.
+    fn alone(&self, service: u128) -> Result<u64, Late> {
+        let mut from = 0;
+        loop {
+            let done = self.done(service, from, u64::MAX)?.max(from);
+            let next = self.stairs.iter().map(|stair| stair.before).find(|before| *before > from);
+            match next {
+                Some(next) if done >= next => from = next,
+                _ => return Ok(done),
+            }
+        }
+    }
+
+    /// `W`, and the bursts, of the shortest window.
+    fn most(&self) -> u128 {
+        self.constant.saturating_add(wait_below(self.stairs, 0))
+    }
+
+    /// Whether `h(t)` is by `t`.
     fn is_done(&self, due: u128, t: u64) -> Result<bool, Failure> {
-        match self.done(due, t) {
+        match self.done(due, t, t) {
             Err(Late::Untold) => Err(Failure::Untold),
             done => Ok(done.is_ok()),
         }
@@ -199,7 +264,7 @@ impl Host<'_> {
 
     /// The point from which on no test fails; `None` if there is no such point that can be named.
     pub(super) fn horizon<'a>(&self, streams: impl Iterator<Item = &'a Stream>) -> Option<u64> {
-        let (mut used, mut once) = (0u128, self.constant);
+        let (mut used, mut once) = (0u128, self.most());
         for task in self.activations {
             used += (task.service() * WHOLE).div_ceil(u128::from(task.interval()));
             once = once.saturating_add(task.service());
@@ -223,7 +288,7 @@ pub(super) fn feasible(host: Host<'_>, streams: &[Stream]) -> Result<(), Failure
 ///
 /// If there is none the settled ones are what fails, or all together use all there is.
 pub(super) fn least_deadline(host: Host<'_>, settled: &[Stream], task: &Task) -> Result<u64, Failure> {
-    let alone = host.done(task.service(), u64::MAX).map_err(Failure::of_all)?;
+    let alone = host.alone(task.service()).map_err(Failure::of_all)?;
     let mut newcomer = Stream::new(task, alone.max(1));
     walk(host, settled, Some(&mut newcomer))?;
     Ok(newcomer.deadline)
@@ -243,7 +308,7 @@ fn walk(host: Host<'_>, settled: &[Stream], mut newcomer: Option<&mut Stream>) -
         }
         let others: u128 = settled.iter().map(|stream| stream.due(t)).sum();
         let own = newcomer.as_ref().map_or(0, |newcomer| newcomer.due(t));
-        match host.done(others + own, t) {
+        match host.done(others + own, t, t) {
             Ok(done) => {
                 good = done;
                 if done < t {
@@ -276,7 +341,7 @@ impl Stream {
             let middle = fit + (too_many - fit) / 2;
             *(if host.is_done(with(middle), t)? { &mut fit } else { &mut too_many }) = middle;
         }
-        let done = host.done(with(too_many), u64::MAX).map_err(Failure::of_all)?;
+        let done = host.done(with(too_many), t, u64::MAX).map_err(Failure::of_all)?;
         self.deadline = done - fit * self.interval;
         Ok(())
     }

@@ -244,7 +244,10 @@ impl AdmissionTable {
     pub fn wait_time(&self, request: &Request) -> Result<Breakdown, AdmissionRefusal> {
         let shared = self.shared_with(request)?;
         Ok(match self.by_hand(request) {
-            Some(_) => self.wait_on_level(request, &shared),
+            Some(_) => self.wait_above(request, &shared, |other| other.level() > request.level()),
+            None if self.is_link_alone(&self.found_with(request)) => {
+                self.wait_above(request, &shared, |other| other.deadline() > request.deadline())
+            }
             None => shared.wait,
         })
     }

@@ -59,7 +59,7 @@ struct Lines {
 
 impl Lines {
     fn of(host: Host<'_>, streams: &[Stream]) -> Self {
-        let (mut once, mut above) = (host.constant, 0u128);
+        let (mut once, mut above) = (host.most(), 0u128);
         for task in host.activations {
             once = once.saturating_add(task.service());
             above += (task.service() * WHOLE).div_ceil(u128::from(task.interval()));

@@ -50,7 +50,7 @@ impl Worst {
 pub(in super::super) fn responses(host: Host<'_>, streams: &[Stream], tasks: &[Task]) -> Option<Vec<Worst>> {
     let all: Vec<Task> = host.activations.iter().chain(tasks).copied().collect();
     let shortest = streams.iter().map(|stream| stream.interval).min()?;
-    let busy = response(host.constant, &all, shortest.saturating_mul(MOST_JOBS), host.effort).ok()?;
+    let busy = response(host.most(), &all, shortest.saturating_mul(MOST_JOBS), host.effort).ok()?;
     let jobs: u128 = streams.iter().map(|stream| u128::from(busy.div_ceil(stream.interval))).sum();
     if jobs > MOST_JOBS.into() {
         return None;
@@ -112,7 +112,7 @@ fn steps(host: Host<'_>, streams: &[Stream], busy: u64) -> Option<Vec<Step>> {
                 demand += u128::from(streams[index].service);
             }
             // No window outlasts the busy period.
-            let done = host.done(demand, busy).ok()?;
+            let done = host.done(demand, t, busy).ok()?;
             if done <= y {
                 break;
             }

@@ -26,7 +26,7 @@ struct Small {
 
 impl Small {
     fn host(&self) -> Host<'_> {
-        Host { constant: self.constant.into(), activations: &self.activations, effort: plenty() }
+        Host { constant: self.constant.into(), stairs: &[], activations: &self.activations, effort: plenty() }
     }
 
     fn streams(&self) -> Vec<Stream> {
@@ -223,9 +223,9 @@ fn a_set_that_only_edf_can_serve() {
     // then, and at 12 there are 1 + 6 + 3.
     let tasks = [Task::new(4, 2).unwrap(), Task::new(7, 3).unwrap()];
     let settled = [Stream::new(&tasks[0], 4)];
-    let host = Host { constant: 0, activations: &[], effort: plenty() };
+    let host = Host { constant: 0, stairs: &[], activations: &[], effort: plenty() };
     assert_eq!(least_deadline(host, &settled, &tasks[1]), Ok(5));
-    let host = Host { constant: 1, activations: &[], effort: plenty() };
+    let host = Host { constant: 1, stairs: &[], activations: &[], effort: plenty() };
     assert_eq!(least_deadline(host, &settled, &tasks[1]), Ok(6));
     let both = |deadline| [settled[0], Stream::new(&tasks[1], deadline)];
     assert_eq!(feasible(host, &both(6)), Ok(()));
@@ -236,13 +236,13 @@ fn a_set_that_only_edf_can_serve() {
 #[test]
 fn what_uses_everything_is_an_overload() {
     let task = Task::new(10, 5).unwrap();
-    let host = Host { constant: 1, activations: &[], effort: plenty() };
+    let host = Host { constant: 1, stairs: &[], activations: &[], effort: plenty() };
     let half = Stream::new(&task, 1000);
     assert_eq!(feasible(host, &[half, half]), Err(Failure::Overload));
     assert_eq!(least_deadline(host, &[half], &task), Err(Failure::Overload));
     let above = [task];
     assert_eq!(
-        feasible(Host { constant: 0, activations: &above, effort: plenty() }, &[half]),
+        feasible(Host { constant: 0, stairs: &[], activations: &above, effort: plenty() }, &[half]),
         Err(Failure::Overload)
     );
 }
@@ -254,7 +254,7 @@ fn a_set_that_leaves_next_to_nothing_over_is_told_by_lines() {
     let (interval, wait) = (100_000_000, 10_000_000_000);
     let task = Task::new(interval, u128::from(interval) - 1).unwrap();
     let effort = Effort::of(1 << 20);
-    let host = Host { constant: wait.into(), activations: &[], effort: &effort };
+    let host = Host { constant: wait.into(), stairs: &[], activations: &[], effort: &effort };
     let stream = |deadline| Stream::new(&task, deadline);
     // Of each interval it leaves one, and so it may wait until all but one of its own is over.
     let least = wait + interval - 1;
@@ -287,7 +287,7 @@ fn a_set_that_leaves_next_to_nothing_over_is_told_by_lines() {
 fn who_cannot_do_without_a_newcomer_is_what_fails() {
     // Due at 1 and done at 2.
     let settled = [Stream::new(&Task::new(4, 2).unwrap(), 1)];
-    let host = Host { constant: 0, activations: &[], effort: plenty() };
+    let host = Host { constant: 0, stairs: &[], activations: &[], effort: plenty() };
     let late = least_deadline(host, &settled, &Task::new(100, 1).unwrap());
     assert!(matches!(late, Err(Failure::Late { t: 1, .. })), "{late:?}");
 }

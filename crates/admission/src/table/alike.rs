@@ -121,7 +121,7 @@ impl AdmissionTable {
         let deadline = request.deadline().as_ps();
         let effort = Effort::of(0);
         let activations = &self.tasks[..self.above()];
-        let host = Host { constant: shared.constant(), activations, effort: &effort };
+        let host = Host { constant: shared.constant(), stairs: &[], activations, effort: &effort };
         let stream = Stream::new(&task, deadline);
         let keep = |number: u64| {
             let mut all = self.streams.clone();

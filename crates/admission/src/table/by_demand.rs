@@ -5,9 +5,11 @@
 //! deadline: a few dozen passes over all channels. One that changes it costs another walk over all
 //! the others, which may fail.
 
-use laxity_units::Span;
+use laxity_units::{Bytes, Span};
 
-use super::super::demand::{self, Failure, Host, Stream};
+use super::super::below::is_link_alone;
+use super::super::demand::{self, Failure, Host, Stair, Stream};
+use super::super::terms::ps;
 use super::super::response::demand;
 use super::*;
 
@@ -42,10 +44,14 @@ impl AdmissionTable {
         let all = tasks.as_deref().unwrap_or(&self.tasks);
         let (activations, channels) = all.split_at(shared.activations.len());
         let effort = Effort::of(MOST_LOOKS);
-        let host = Host { constant: shared.constant(), activations, effort: &effort };
+        let (constant, stairs) = self.waits(&shared, &self.found_with(request));
+        let host = Host { constant, stairs: &stairs, activations, effort: &effort };
+        let raised = self.raised(&stairs, constant < shared.constant(), request);
         let without = |late| self.late(request, service, all, late, None);
         let made = changed.then(|| self.streams_of(channels));
-        if let Some(streams) = &made {
+        let streams = made.as_deref().unwrap_or(&self.streams);
+        if changed || raised.is_some() {
+            let host = Host { stairs: raised.as_deref().unwrap_or(&stairs), ..host };
             match demand::feasible(host, streams) {
                 Ok(()) => {}
                 Err(Failure::Untold) if demand::feasible_by_lines(host, streams) => {}
@@ -55,7 +61,6 @@ impl AdmissionTable {
                 }
             }
         }
-        let streams = made.as_deref().unwrap_or(&self.streams);
         let (least, told) = match demand::least_deadline(host, streams, &task) {
             Ok(least) => (least, true),
             Err(Failure::Untold) => {
@@ -66,6 +71,42 @@ impl AdmissionTable {
             Err(Failure::Overload | Failure::Late { .. }) => return Err(without(Late::Never)),
         };
         Ok(Joined { least, told, task, service, shared: changed.then_some(shared), tasks })
+    }
+
+    /// `W` and the bursts without the packet below, and the stairs of that packet, where `shared` is of
+    /// `population`; no stairs where `W` is the same for all windows.
+    pub(super) fn waits(&self, shared: &Shared, population: &Population) -> (u128, Vec<Stair>) {
+        let Some(largest) = population.with_adapter().filter(|_| self.is_link_alone(population)) else {
+            return (shared.constant(), Vec::new());
+        };
+        let packets = self.channels.iter().filter_map(|channel| self.packet(&channel.request));
+        let rest = self.best_effort.largest_packet.map(|size| self.stair(u64::MAX, size));
+        let longest = ps(self.environment.link.transmit(largest));
+        (shared.constant() - longest, demand::stairs(packets.chain(rest).collect()))
+    }
+
+    /// The stairs with `request` below all others; `None` if that makes no difference.
+    fn raised(&self, stairs: &[Stair], is_alone: bool, request: &Request) -> Option<Vec<Stair>> {
+        let packet = self.packet(request).filter(|_| is_alone)?;
+        let below = Stair { before: u64::MAX, ..packet };
+        let differs = demand::wait_below(stairs, u64::MAX - 1) < below.wait;
+        differs.then(|| demand::stairs(stairs.iter().copied().chain([below]).collect()))
+    }
+
+    /// Whether `W` differs with the window, by (2) of [`demand`].
+    pub(super) fn is_link_alone(&self, population: &Population) -> bool {
+        let by_demand = self.test == Test::Demand && !self.environment.early;
+        by_demand && is_link_alone(&self.environment, population)
+    }
+
+    /// The largest packet of a channel that is sent.
+    fn packet(&self, request: &Request) -> Option<Stair> {
+        let size = request.spec().max_message.min(self.environment.packet);
+        request.is_sent().then(|| self.stair(request.deadline().as_ps(), size))
+    }
+
+    fn stair(&self, before: u64, size: Bytes) -> Stair {
+        Stair { before, wait: ps(self.environment.link.transmit(size)) }
     }
 
     /// The refusal of a newcomer with which `streams` would fail whatever its deadline; `None` for
@@ -97,13 +138,14 @@ impl AdmissionTable {
         tasks: &[Task],
         effort: &Effort,
     ) -> Vec<Bound> {
-        let host = Host { constant: shared.constant(), activations: above, effort };
+        let (constant, stairs) = self.waits(shared, &self.found_for);
+        let host = Host { constant, stairs: &stairs, activations: above, effort };
         let worst = demand::responses(host, &self.streams, tasks);
-        let wait = shared.wait.picoseconds();
         let bound = |(priority, channel): (usize, &Channel)| {
             let promised = Worst::at_once(channel.deadline());
             let worst = worst.as_ref().map_or(promised, |worst| worst[priority]);
             let window = worst.window;
+            let wait = constant - shared.bursts + demand::wait_below(&stairs, channel.deadline());
             let service = tasks[priority].service();
             let others = u128::from(window) - wait - service;
             let parts = Parts { wait, service, others, above: shared.bursts + demand(above, window) };

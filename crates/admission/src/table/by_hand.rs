@@ -37,7 +37,8 @@ impl AdmissionTable {
         let shared = self.shared_with(request)?;
         let service = shared.demand(&self.environment, request);
         let Some(task) = Task::new(request.spec().min_interval.as_ps(), service) else {
-            let own = self.wait_on_level(request, &shared).picoseconds().saturating_add(service);
+            let wait = self.wait_above(request, &shared, |other| other.level() > request.level());
+            let own = wait.picoseconds().saturating_add(service);
             return Err(self.late(request, service, &shared.activations, Late::AtLeast(own), None));
         };
         let changed = self.shared.as_ref() != Some(&shared);

@@ -135,10 +135,14 @@ impl AdmissionTable {
         }
     }
 
-    /// `W` of `request`, which is on a level by hand.
-    pub(super) fn wait_on_level(&self, request: &Request, shared: &Shared) -> Breakdown {
-        let below = |channel: &&Channel| channel.request.level() > request.level();
-        let lower = self.channels.iter().filter(below);
+    /// `W` of `request` above the channels that are `below` it.
+    pub(super) fn wait_above(
+        &self,
+        request: &Request,
+        shared: &Shared,
+        below: impl Fn(&Request) -> bool,
+    ) -> Breakdown {
+        let lower = self.channels.iter().filter(|channel| below(&channel.request));
         let lower = lower.fold(Lower::of_best_effort(&self.environment), |all, channel| {
             all.with(&self.environment, &channel.request)
         });

@@ -83,7 +83,8 @@ impl AdmissionTable {
                     && levels.is_none_or(|levels| self.levels(&responses, levels).is_some())
             }
             Test::Demand => {
-                let host = Host { constant: shared.constant(), activations: above, effort: &effort };
+                let (constant, stairs) = self.waits(shared, &self.population);
+                let host = Host { constant, stairs: &stairs, activations: above, effort: &effort };
                 let streams = self.streams_of(tasks);
                 feasible(host, &streams).is_ok() || feasible_by_lines(host, &streams)
             }

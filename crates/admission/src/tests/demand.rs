@@ -137,10 +137,19 @@ fn a_deadline_beyond_the_interval_is_a_matter_of_the_test() {
 /// arrivals in the meantime.
 #[test]
 fn what_would_take_too_long_to_look_through_is_admitted_by_lines_or_not() {
+    let service = 99_999_999;
+    let flood = BestEffort {
+        max_message: Bytes::new(service),
+        min_message: Bytes::new(service),
+        role: Role::Send,
+        elsewhere: false,
+        program: Span::ZERO,
+    };
     let environment = Environment {
         host: HostCosts::default(),
         link: LinkCosts::new(Span::ZERO, Span::from_ps(1)).into(),
         packet: Bytes::new(1 << 40),
+        best_effort: vec![flood],
         ..mc68040(ResourceModel::Ideal, 1, Formula::Corrected)
     };
     let asks = |size: u64, deadline: u64| {
@@ -148,8 +157,7 @@ fn what_would_take_too_long_to_look_through_is_admitted_by_lines_or_not() {
         let spec = TrafficSpec { max_message: size, min_message: size, burst: 1, min_interval: interval };
         Request::new(spec, Span::from_ps(deadline)).unwrap()
     };
-    // One of its own may be on the link before it.
-    let service = 99_999_999;
+    // One of best effort may be on the link before it.
     let least = 2 * service;
     let decide = |request| demand_table(environment.clone()).request(request);
     assert!(

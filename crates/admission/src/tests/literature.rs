@@ -221,13 +221,11 @@ fn a_token_is_a_rate_and_a_latency() {
 /// A link of EDF without preemption, deadlines `D_i ≤ T_i`: Jeffay, Stanat and Martel ("On
 /// non-preemptive scheduling of periodic and sporadic tasks", RTSS 1991) and George, Rivierre and
 /// Spuri (INRIA RR-2966, 1996) have it as feasible if `Σ_{D_j ≤ t} (⌊(t − D_j)/T_j⌋ + 1) C_j +
-/// max_{D_j > t} C_j ≤ t`. Ours has the longest frame of anybody in place of the last: never
-/// feasible where theirs is not, and where a frame of best effort is as long as any (which there is
-/// not here), the same.
+/// max_{D_j > t} C_j ≤ t`. Ours is that, in whichever order the channels ask.
 #[test]
-fn a_port_by_the_demand_test_is_never_bolder_than_edf_without_preemption() {
+fn a_port_by_the_demand_test_is_edf_without_preemption() {
     let jobs = |t: u64, d: u64, i: u64| if t < d { 0 } else { (t - d) / i + 1 };
-    let (mut both, mut ours_only_refuses) = (0, 0);
+    let (mut both, mut neither) = (0, 0);
     for seed in 0..4000u64 {
         let dice = |n: u64| (seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (n * 7)) % 64;
         let tasks: Vec<(u64, u64, u64)> = (0..3)
@@ -257,11 +255,11 @@ fn a_port_by_the_demand_test_is_never_bolder_than_edf_without_preemption() {
         };
         let admitted =
             tasks.iter().all(|task| matches!(table.request(request(task)), Decision::Admitted { .. }));
-        assert!(!admitted || without_preemption, "{tasks:?}");
+        assert_eq!(admitted, without_preemption, "{tasks:?}");
         both += u32::from(admitted);
-        ours_only_refuses += u32::from(!admitted && without_preemption);
+        neither += u32::from(!admitted);
     }
-    assert!(both > 500 && ours_only_refuses < both, "{both} by both, {ours_only_refuses} not by ours");
+    assert!(both > 500 && neither > 500, "{both} by both, {neither} by neither");
 }
 
 /// Frames of 40, 80 and 120 us each 1000, 400 and 600 us, due by the next, over a link that serves
@@ -289,12 +287,9 @@ fn worst_of_all_phases() -> [u64; 3] {
 /// pyRTA 0.1.1, the analyses that PROSA has verified, has 240, 199 and 239 us for these (in its
 /// microseconds, a frame that blocks having begun one before), and that is reached. By hand, the
 /// first has the two others before it and none is due later than it, the second has the third's
-/// frame in its way, and the third the second and the first's. Ours has the longest frame of the
-/// port in every frame's way, though it be their own, or of a frame due before. That is 120 us for
-/// the first and 80 more than the 40 of the first's for the third, which only counts where no best
-/// effort has frames as long.
+/// frame in its way, and the third the second and the first's.
 #[test]
-fn a_port_without_best_effort_pays_for_the_longest_frame_of_anybody() {
+fn a_port_pays_for_the_longest_frame_that_is_due_later() {
     assert_eq!(worst_of_all_phases(), [240, 190, 230]);
     let bounds = |best_effort: u64| -> Vec<u64> {
         let class = BestEffort {
@@ -334,5 +329,5 @@ fn a_port_without_best_effort_pays_for_the_longest_frame_of_anybody() {
     };
     // Beside frames of best effort of 120 us all three have one in their way, and the bounds are
     // what can be.
-    assert_eq!((bounds(1), bounds(12_000)), (vec![360, 200, 320], vec![360, 200, 320]));
+    assert_eq!((bounds(1), bounds(12_000)), (vec![240, 200, 240], vec![360, 200, 320]));
 }
