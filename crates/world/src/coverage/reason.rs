@@ -186,7 +186,7 @@ reasons! {
     FifoRelay "path.relays" "no analysis covers a host with a FIFO link that relays";
     FifoStartup "adapter.startup"
         "FIFO queues have a bound where each byte takes a time on the link, and a packet no other: \
-         `startup = \"0 us\"`";
+         `startup = \"0 us\"`, and no adapter slower than the network that frames its packets";
     FifoBestEffort "node.order"
         "best effort shares a FIFO queue, and no contract bounds it: `order = \"strict_priority\"` has a \
          bound beside it";
@@ -300,7 +300,7 @@ reasons! {
         "any number of early packets may join the queue of a shaper: `early = \"hold\"`";
     ShapedStartup "adapter.startup"
         "shapers have a bound where each byte takes a time on the link, and a packet no other: \
-         `startup = \"0 us\"`";
+         `startup = \"0 us\"`, and no adapter slower than the network that frames its packets";
     BestEffortFills "adapter.queue.slots"
         "best effort may fill the adapter's queue before packets with deadlines";
     StallIncoming "fault.kind" "a stall holds incoming frames up";
