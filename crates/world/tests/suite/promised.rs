@@ -32,7 +32,7 @@ fn a_trailer_is_a_segment_more() {
 }
 
 /// A host of no cost needs no time to receive the first channel, and once it sends the second, a packet
-/// in its adapter counts: 80 us beside the 160 us of the source. The part of the first channel's slack
+/// in its adapter counts: 80 us beside the 80 us of the source. The part of the first channel's slack
 /// there has to leave room for that.
 #[test]
 fn two_channels_in_opposite_directions_are_admitted() {
@@ -46,7 +46,7 @@ fn two_channels_in_opposite_directions_are_admitted() {
                    [run]\ntime = \"1 s\"\n";
     let both = promises(&format!("{network}{}{}", channel("a", "b"), channel("b", "a")));
     let bounds: Vec<_> = both.iter().map(Promise::bound).collect();
-    assert_eq!(bounds, [Some(Span::from_us(240)); 2]);
+    assert_eq!(bounds, [Some(Span::from_us(160)); 2]);
 }
 
 /// The first keeps 450 us alone, and with a second of the same node no more, whatever that has to
