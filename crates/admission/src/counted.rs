@@ -46,7 +46,7 @@ use laxity_units::Span;
 
 use super::beside::made;
 use super::decision::Impossible;
-use super::environment::{Environment, Interference};
+use super::environment::{Environment, Interference, OtherLink};
 use super::population::Population;
 use super::terms::{Ratio, ps, sum};
 use super::transmission::{in_adapter, start};
@@ -118,6 +118,14 @@ impl Kept {
     fn of(environment: &Environment) -> Option<Self> {
         const PARTS: u128 = 1 << 32;
         let back = ps(environment.host.switch());
+        let depth = u128::from(environment.depth);
+        // Other links take of any time what they do by time ([`super::beside`]), however counted.
+        let other = |(once, rate): (u128, u128), other: &OtherLink| {
+            let host = &environment.host;
+            let interrupts = ps(host.interrupt) * u128::from(other.interrupts);
+            let cost = ps(host.link_scheduling) + interrupts + back;
+            (once + cost * (2 * depth + 1), rate + (cost * PARTS).div_ceil(ps(other.apart)))
+        };
         let sum = |of: fn(&Interference) -> Span, back: u128| {
             environment.interference.iter().fold((0, 0), |(once, rate): (u128, u128), work| {
                 let cost = ps(of(work)) + back;
@@ -125,7 +133,7 @@ impl Kept {
                 (once + cost * (u128::from(work.burst) + 1), rate + more)
             })
         };
-        let (above, taken) = sum(|work| work.cost, back);
+        let (above, taken) = environment.others.iter().fold(sum(|work| work.cost, back), other);
         let (held, kept) = sum(|work| work.adapter, 0);
         if kept == 0 {
             return Some(Self { once: 0, free: 1, idle: 1 });

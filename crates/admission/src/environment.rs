@@ -191,10 +191,13 @@ pub struct Environment {
 /// be started, and to be heard of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OtherLink {
-    /// How close together its packets may complete; not zero.
+    /// How close together its packets may complete in the long run; not zero.
     pub apart: Span,
-    /// Time of its longest packet.
-    pub longest: Span,
+    /// Time of its longest packet; `None` if its adapter has stages.
+    pub longest: Option<Span>,
+    /// Interrupts of each packet: its completion, and the progress that its adapter reports; at least
+    /// 1.
+    pub interrupts: u32,
     /// Packets that there may be on their way to its adapter, by all that is sent there; `None` if
     /// that has no end.
     pub buffers: Option<u64>,

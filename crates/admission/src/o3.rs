@@ -2,8 +2,8 @@
 //! thread that does.
 //!
 //! Of O1 it has the calls, of O2 the wait: a thread runs when a block ends or the CPU is idle, and
-//! each is created anew, which costs `C_th`. The adapter is a null one, or a row of stages behind a
-//! window, or one null adapter of several.
+//! each is created anew, which costs `C_th`. The adapter is a null one or a row of stages behind a
+//! window, and may be one of several.
 //!
 //! # First phase: the CPU, in `(s, τ]` of [`super::trajectory`]
 //!

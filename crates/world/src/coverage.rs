@@ -61,12 +61,14 @@ mod stage;
 mod station;
 mod via;
 
+use std::sync::Arc;
+
 use laxity_admission::ResourceModel;
 use laxity_admission::station::Link;
 use laxity_model::host::Applications;
 use laxity_model::network::{ImpairmentParameters, Probability};
 use laxity_model::switch::PortConfig;
-use laxity_qos::channel::{MessageOverflow, PacketOverflow};
+use laxity_qos::channel::{LinkId, MessageOverflow, PacketOverflow};
 use laxity_qos::discipline::Class;
 
 use crate::experiment::{
@@ -80,7 +82,7 @@ pub(crate) use faults::stalls;
 pub(crate) use fifo::{delivers_at_once, passes, queue, way as keeps_order};
 use host::{by_level, clock_of_host, host_policies, levels, patient};
 pub(crate) use host::{spaced, thread_per_message};
-pub(crate) use incoming::{Frames, frames_apart, incoming, notice, notices};
+pub(crate) use incoming::{Frames, Incoming, frames_apart, incoming, notice, notices};
 pub use reason::Uncovered;
 pub(crate) use receiving::receiving;
 pub(crate) use sources::sources;
@@ -142,7 +144,7 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         };
         let link = match &adapters[attached.adapter] {
             AdapterSpec::Null(link) => {
-                medium(experiment, node)?;
+                medium(experiment, (node, LinkId::FIRST))?;
                 if let Some(launch) = experiment.launch(node) {
                     return Ok(vec![launched::covered(experiment, node, (*link, launch), &covered)?]);
                 }
@@ -187,7 +189,7 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
 }
 
 /// A host with several adapters: each of its links has a table, and to that the packets of the
-/// others are interrupts.
+/// others are interrupts. If the adapter of one takes real time in any order, all tables do.
 fn several(experiment: &Experiment, node: usize, covered: &Covered) -> Result<Covered, Uncovered> {
     match covered.model {
         ResourceModel::O1
@@ -202,22 +204,33 @@ fn several(experiment: &Experiment, node: usize, covered: &Covered) -> Result<Co
             return Err(Uncovered::SeveralLinks);
         }
     }
-    if let Some(levels) = covered.levels {
-        agree(experiment, node, levels)?;
-    }
     apart(experiment, node)?;
-    medium(experiment, node)?;
-    let link = |attached: &Attached| {
+    let (mut links, mut any_order) = (Vec::new(), false);
+    for (link, attached) in (0..).map(LinkId).zip(&experiment.nodes[node].adapters) {
         // Which core hears of what: see `promise/cores.rs`.
         let Attached { name: _, adapter, networks: _, interrupts: _ } = attached;
-        match &experiment.adapters[*adapter] {
-            AdapterSpec::Null(link) => patient(experiment.host(node), *link).map(|()| Link::Alone(*link)),
-            AdapterSpec::Described(_) => Err(Uncovered::StagesBeside),
-        }
-    };
-    let mut links = experiment.nodes[node].adapters.iter().map(link).collect::<Result<Vec<_>, _>>()?;
+        links.push(match &experiment.adapters[*adapter] {
+            AdapterSpec::Null(costs) => {
+                medium(experiment, (node, link))?;
+                patient(experiment.host(node), *costs)?;
+                Link::Alone(*costs)
+            }
+            AdapterSpec::Described(_) if covered.model == ResourceModel::Core => {
+                return Err(Uncovered::StagesBeside);
+            }
+            AdapterSpec::Described(description) => {
+                let (behind, alike) = station::beside(experiment, (node, link), description, covered)?;
+                any_order |= alike;
+                Link::Behind(Arc::new(behind))
+            }
+        });
+    }
+    let levels = if any_order { Some(1) } else { covered.levels };
+    if let Some(levels) = levels.filter(|_| !any_order) {
+        agree(experiment, node, levels)?;
+    }
     let further = links.split_off(1);
-    Ok(Covered { link: links.remove(0), further, ..covered.clone() })
+    Ok(Covered { link: links.remove(0), further, levels, any_order, ..covered.clone() })
 }
 
 /// Whether no two adapters of a host share a bus. The wait of a packet there depends on the number
@@ -255,16 +268,18 @@ fn agree(experiment: &Experiment, node: usize, levels: u32) -> Result<(), Uncove
     }
 }
 
-/// Whether frames of `node` have a link of their own, wherever its channels go.
-fn medium(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
+/// Whether frames of a node by its null adapter of a link have that link to themselves, wherever its
+/// channels go.
+fn medium(experiment: &Experiment, (node, link): (usize, LinkId)) -> Result<(), Uncovered> {
     for (network, Network { medium, members, .. }) in experiment.networks.iter().enumerate() {
         let sends = |channel: &ChannelSpec| {
             channel.passages_from(node).any(|hop| channel.ways.get(hop).is_none_or(|way| *way == network))
         };
+        let leads = || members.contains(&node) && experiment.link_to(node, network) == link;
         match medium {
             MediumSpec::PointToPoint => {}
             MediumSpec::TokenRing(_) | MediumSpec::Csma(_)
-                if members.contains(&node) && experiment.channels.iter().any(sends) =>
+                if leads() && experiment.channels.iter().any(sends) =>
             {
                 return Err(Uncovered::Contended);
             }

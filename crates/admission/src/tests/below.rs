@@ -115,7 +115,7 @@ fn a_packet_of_any_level_may_be_with_the_adapter_of_a_host() {
     assert_eq!(last(Environment { interference: vec![held], ..link_alone() }), 1500 + 700 + 10);
     let none = Interference { cost: Span::ZERO, ..above };
     assert_eq!(last(Environment { interference: vec![none], ..link_alone() }), 1500);
-    let other = OtherLink { apart: us(700), longest: us(700), buffers: None };
+    let other = OtherLink { apart: us(700), longest: Some(us(700)), interrupts: 1, buffers: None };
     assert_eq!(last(Environment { others: vec![other], ..link_alone() }), 1500 + 700);
 }
 

@@ -43,7 +43,7 @@ fn of(environment: &Environment) -> Beside {
 /// with four of them waiting, 15 (4 + 1 + 1 + 1 + 1) and four times the 25 of a gap.
 #[test]
 fn a_slow_link_is_counted_by_time() {
-    let slow = OtherLink { apart: us(50), longest: us(60), buffers: Some(4) };
+    let slow = OtherLink { apart: us(50), longest: Some(us(60)), interrupts: 1, buffers: Some(4) };
     let above = Interference {
         above: Above::Interrupt,
         cost: us(15),
@@ -68,8 +68,12 @@ fn a_fast_link_is_counted_by_packets() {
         once: us(15 * (waiting + 4)),
         per_start: us(35),
     };
-    let fast =
-        |buffers, longest| OtherLink { apart: Span::from_us(10), longest: Span::from_us(longest), buffers };
+    let fast = |buffers, longest| OtherLink {
+        apart: Span::from_us(10),
+        longest: Some(Span::from_us(longest)),
+        interrupts: 1,
+        buffers,
+    };
     assert_eq!(beside(fast(Some(4), 60)), by(4));
     assert_eq!(beside(fast(None, 20)), by(6));
     assert_eq!(beside(fast(Some(9), 20)), by(6));
@@ -86,7 +90,7 @@ fn a_fast_link_is_counted_by_packets() {
 /// beside one that has not.
 #[test]
 fn links_that_take_all_together_are_counted_by_packets() {
-    let other = OtherLink { apart: us(25), longest: us(60), buffers: Some(40) };
+    let other = OtherLink { apart: us(25), longest: Some(us(60)), interrupts: 1, buffers: Some(40) };
     let admits = |model: ResourceModel, counting_others: CountingOthers, others: &[OtherLink]| {
         let environment = Environment { model, others: others.to_vec(), counting_others, ..host(other) };
         let mut table = table(environment);
@@ -108,7 +112,7 @@ fn links_that_take_all_together_are_counted_by_packets() {
 /// none of this link's room.
 #[test]
 fn what_leaves_elsewhere_takes_the_cpu_only() {
-    let fast = OtherLink { apart: us(10), longest: us(20), buffers: None };
+    let fast = OtherLink { apart: us(10), longest: Some(us(20)), interrupts: 1, buffers: None };
     let table = table(host(fast));
     let service = |request: &Request| table.service_time(request).unwrap().total();
     let request = packet(Span::from_ms(9));
@@ -125,7 +129,7 @@ fn what_leaves_elsewhere_takes_the_cpu_only() {
 fn a_thread_starts_more_while_it_serves_another_link() {
     let by_thread_of = |other| Environment { model: ResourceModel::O2, ..host(other) };
     let by_thread = |other| of(&by_thread_of(other));
-    let slow = OtherLink { apart: us(50), longest: us(60), buffers: Some(4) };
+    let slow = OtherLink { apart: us(50), longest: Some(us(60)), interrupts: 1, buffers: Some(4) };
     let each = |cost| Interference {
         above: Above::Interrupt,
         cost: us(cost),
@@ -146,7 +150,7 @@ fn a_thread_starts_more_while_it_serves_another_link() {
     assert_eq!(charges.wait.picoseconds() - alone.wait.picoseconds(), ps(195 * 8));
     assert_eq!((alone.per_other, charges.per_other), (0, ps(195)));
     // The speed of handlers does not bound the packets that wait for the thread.
-    let fast = OtherLink { apart: us(19), longest: us(20), buffers: None };
+    let fast = OtherLink { apart: us(19), longest: Some(us(20)), interrupts: 1, buffers: None };
     assert_eq!(by_thread(fast).above.len(), 2);
     // With two places in the adapter a part of 35 us more may be a whole packet more, in which 15
     // of 50 are its own.
@@ -161,7 +165,7 @@ fn a_thread_starts_more_while_it_serves_another_link() {
 /// a switch, and then for a thread's of its own. Of a block of two packets it waits for both.
 #[test]
 fn threads_are_created_for_each_link() {
-    let other = OtherLink { apart: us(50), longest: us(60), buffers: Some(4) };
+    let other = OtherLink { apart: us(50), longest: Some(us(60)), interrupts: 1, buffers: Some(4) };
     let costs = |environment: Environment| {
         let host = HostCosts { context_switch: us(3), thread_creation: us(4), ..environment.host };
         Environment { model: ResourceModel::O3, host, ..environment }
@@ -191,4 +195,32 @@ fn threads_are_created_for_each_link() {
     assert_eq!(both(2, &two), (23 + 15, 43 + 7 + 15));
     let no_end = costs(host(OtherLink { apart: us(22), ..other }));
     assert!(matches!(table(no_end).request(packet(Span::from_ms(9))), Decision::Refused(_)));
+}
+
+/// An adapter of stages interrupts for progress and for the completion: 20 us of a packet. By time, 20
+/// (2 + ⌈100/60⌉). By packets, 20 for each of four that wait, of two made, of one with the adapter and
+/// of one in part; a gap of 10 + 2 · 5 + 2 · 10. The speed of handlers does not bound the packets that
+/// wait for stages. Under O2 there are three uses; a packet is 10 + 3 and 2 (5 + 1.5), and the gap is 3 ·
+/// 10 + 2 · 10.
+#[test]
+fn an_adapter_of_stages_may_interrupt_several_times() {
+    let slow = OtherLink { apart: us(60), longest: None, interrupts: 2, buffers: Some(4) };
+    let each = |cost| Interference {
+        above: Above::Interrupt,
+        cost: us(cost),
+        adapter: Span::ZERO,
+        burst: 2,
+        interval: us(60),
+    };
+    let by_time = |above| Beside { above, ..Beside::default() };
+    let ps = |tenths: u128| tenths * 100_000;
+    assert_eq!(beside(slow), by_time(vec![each(20)]));
+    let fast = OtherLink { apart: us(15), ..slow };
+    let by_packets = Beside { above: vec![], each: ps(200), once: ps(200 * 8), per_start: ps(400) };
+    assert_eq!(beside(fast), by_packets);
+    assert_eq!(beside(OtherLink { buffers: None, ..fast }).above.len(), 1);
+    let by_thread = |other| of(&Environment { model: ResourceModel::O2, ..host(other) });
+    assert_eq!(by_thread(slow), by_time(vec![each(10), each(5), each(5)]));
+    let by_packets = Beside { above: vec![], each: ps(260), once: ps(260 * 8), per_start: ps(500) };
+    assert_eq!(by_thread(fast), by_packets);
 }

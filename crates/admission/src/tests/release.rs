@@ -7,7 +7,8 @@ fn others() -> impl Strategy<Value = Vec<OtherLink>> {
     let other = (1u64..200, 0u64..100, prop::option::of(1u64..60));
     let other = other.prop_map(|(apart, more, buffers)| OtherLink {
         apart: Span::from_us(apart),
-        longest: Span::from_us(apart + more),
+        longest: Some(Span::from_us(apart + more)),
+        interrupts: 1,
         buffers,
     });
     prop::collection::vec(other, 0..3)
@@ -63,7 +64,7 @@ fn who_stays_has_levels_enough() {
         link: LinkCosts::new(us(50), Span::ZERO).into(),
         packet: Bytes::new(1000),
         makes: Some(us(40)),
-        others: vec![OtherLink { apart: us(20), longest: us(60), buffers: Some(4) }],
+        others: vec![OtherLink { apart: us(20), longest: Some(us(60)), interrupts: 1, buffers: Some(4) }],
         ..mc68040(ResourceModel::O1, 1, Formula::Corrected)
     };
     let left = |levels: Option<u32>| {

@@ -96,3 +96,44 @@ fn a_host_that_hands_over_is_interrupted_by_completions_alone() {
     assert_eq!(terms(by_packets(open(0))), (520 + 160 + 800, 560));
     assert_eq!(terms(by_packets(swamped)), (520 + 1600 + 800, 920));
 }
+
+/// Beside a fast link, counted by packets.
+fn beside(environment: Environment) -> (u64, u64) {
+    let other = OtherLink { apart: Span::from_us(1), longest: None, interrupts: 1, buffers: Some(4) };
+    terms(Environment { others: vec![other], ..environment })
+}
+
+/// A packet of the other link is 200 us of the CPU, and 200 (4 + 2 + 2 + 1) may be there already, twice
+/// for α. Each of ours, and both with the adapter, wait for 160 + 2 (40 + 2 · 160) = 880. So 600 of the
+/// crossing packet are 1040.
+///
+/// Where the host is a stage, it is not the slowest. 100 and 200 fill the stages, and 200 start the
+/// first packet.
+///
+/// Under O2 two of ours pass in what prolongs a run: 160 of a start there and 40 of an interrupt are
+/// one more start each, 600 us in all, and the wait is 4 · 40 + 2 · 160.
+#[test]
+fn a_window_beside_another_link_waits_for_its_interrupts() {
+    let stages = [(400, NOTHING), (100, NOTHING)];
+    let wait = 1040 + 1520 + 800 + 80 + 100;
+    assert_eq!(beside(behind(&stages, 2, ResourceModel::O1)), (wait + 3600 + 1760 + 1040, 400 + 200 + 880));
+    let largest = round(ResourceModel::O1).packet;
+    let host = Station { host: Some(Span::from_us(200)), ..station(&stages) };
+    let link = Link::Behind(Arc::new(Behind::new(host, 2, largest)));
+    assert!(link.has_starts());
+    let first = Environment { link, depth: 2, ..round(ResourceModel::O1) };
+    let wait = 1040 + 1520 + 800 + 100 + 200 + 200;
+    assert_eq!(beside(first), (wait + 3600 + 1760 + 1040, 400 + 880));
+    let wait = 100 + 420 + 1700 + 800 + 80 + 100 + 600 * 9;
+    let service = 400 + 820 + 480;
+    assert_eq!(beside(behind(&stages, 2, ResourceModel::O2)), (wait + service, 420 + 1800));
+}
+
+/// An adapter that waits for the host at two stages has three waits of 160 + 40 + 2 · 160 for each packet,
+/// beside 400 of the adapter and 160 + 3 · 40 of the host. An adapter that only reports has one.
+#[test]
+fn an_adapter_that_waits_for_the_host_waits_for_other_links_as_often() {
+    let service = |tells| beside(behind(&[(150, tells), (250, tells)], 1, ResourceModel::O1)).1;
+    assert_eq!(service(StationTells::Handshake), 400 + 280 + 3 * 520);
+    assert_eq!(service(StationTells::Progress), 400 + 280 + 520);
+}

@@ -289,6 +289,7 @@ fn machines() -> Section {
         ("two cores, one null adapter", 2, null, false),
         ("two cores, two null adapters", 2, null, true),
         ("two cores, one adapter of a stage", 2, staged, false),
+        ("two cores, two adapters of a stage", 2, staged, true),
     ];
     Section {
         title: "Several cores and several adapters",

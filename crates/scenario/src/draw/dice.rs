@@ -17,9 +17,9 @@ pub(super) struct Dice {
 }
 
 /// The streams of what came to the format later, each behind the one before.
-const FURTHER: [&str; 14] = [
+const FURTHER: [&str; 15] = [
     "further", "ways", "hubs", "rows", "buses", "excess", "queues", "requests", "levels", "ends", "launches",
-    "shapers", "pairs", "stages",
+    "shapers", "pairs", "stages", "beside",
 ];
 
 impl Dice {
@@ -134,6 +134,11 @@ impl Dice {
     /// And for several cores before an adapter of stages.
     pub(super) fn stages(&mut self) -> &mut Dice {
         self.pairs().further()
+    }
+
+    /// And for adapters of stages beside others of their host.
+    pub(super) fn beside(&mut self) -> &mut Dice {
+        self.stages().further()
     }
 
     pub(super) fn below(&mut self, n: u64) -> u64 {

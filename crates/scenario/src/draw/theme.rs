@@ -122,6 +122,16 @@ pub(super) struct Theme {
     pub(super) shaped: bool,
 }
 
+/// Adapters of hosts in a line of which one has several.
+const BESIDE: [AdapterTheme; 6] = [
+    AdapterTheme::Generic,
+    AdapterTheme::Generic,
+    AdapterTheme::Null,
+    AdapterTheme::Named("end-edd"),
+    AdapterTheme::Named("tsn-1g"),
+    AdapterTheme::Named("nic-25g"),
+];
+
 /// Names of groups.
 pub(super) const GROUPS: [&str; 3] = ["red", "green", "blue"];
 
@@ -148,6 +158,12 @@ impl Theme {
         let row = row.then(|| Row::draw(dice.rows()));
         let place =
             row.map_or(place, |Row { hosts, switches, .. }| Place::Nodes { hosts, switches, ring: false });
+        // So are hosts in a line, of which one has several adapters, and some with stages.
+        let beside = place == Place::Alone && dice.beside().chance(0.08);
+        let place = match beside {
+            true => Place::Nodes { hosts: dice.beside().between(3, 4), switches: 0, ring: false },
+            false => place,
+        };
         let shared =
             ["ring-edf", "ring-fifo", "ring-two-queues", "ring-edf-unoptimised", "end-edd", "end-fifo"];
         let others = ["null", "template", "cim250", "cim250-simple", "cim250-dual", "cim250-simple-dual"];
@@ -166,9 +182,10 @@ impl Theme {
         };
         let plain = row.is_some() && !dice.rows().chance(0.1);
         let adapter = if plain { AdapterTheme::Null } else { adapter };
+        let adapter = if beside { dice.beside().pick(&BESIDE) } else { adapter };
         // A host with several adapters is where several may be at one bus.
         let line = matches!(place, Place::Nodes { hosts: 3.., switches: 0, ring: false });
-        let seated = line && dice.buses().chance(0.4);
+        let seated = line && !beside && dice.buses().chance(0.4);
         let adapter = if seated { AdapterTheme::Generic } else { adapter };
         let scheduling = match dice.chance(0.87) || plain {
             true => Scheduling::Analysed,
@@ -178,6 +195,7 @@ impl Theme {
         let null = matches!(adapter, AdapterTheme::Null | AdapterTheme::Named("null"));
         let paradigm = match scheduling {
             Scheduling::Analysed if ideal => "O1",
+            Scheduling::Analysed if beside => dice.beside().pick(&["O1", "O1", "O2", "O2", "O3"]),
             Scheduling::Analysed if null => dice.pick(&["O1", "O2"]),
             // One that has stages may schedule the link itself.
             Scheduling::Analysed => dice.pick(&["O1", "O2", "adapter"]),
@@ -185,7 +203,7 @@ impl Theme {
         };
         // Rare combinations by chance: threads that are created for packets, and adapters that get
         // each packet as it is made.
-        let seldom = scheduling == Scheduling::Analysed && !ideal && dice.newest().chance(0.12);
+        let seldom = scheduling == Scheduling::Analysed && !ideal && !beside && dice.newest().chance(0.12);
         let handed = seldom && (!null || dice.newest().chance(0.6));
         let was = paradigm;
         let threads = scheduling == Scheduling::Analysed && !null && was == "O2" && dice.newest().chance(0.4);
@@ -279,8 +297,10 @@ impl Theme {
             tidy: dice.chance(if paradigm == "adapter" { 0.7 } else { 0.4 }),
             rated,
             bused: seated || adapter == AdapterTheme::Generic && dice.buses().chance(0.3),
-            mixed: matches!(place, Place::Nodes { ring: false, .. }) && dice.chance(0.3) && !plain,
-            divided: line && dice.chance(0.4) | seated,
+            mixed: matches!(place, Place::Nodes { ring: false, .. })
+                && dice.chance(if beside { 0.7 } else { 0.3 })
+                && !plain,
+            divided: line && dice.chance(0.4) | seated | beside,
             hub: false,
             // Where anything is drawn there is mostly no bound. At first several had none anywhere.
             cores: match !plain

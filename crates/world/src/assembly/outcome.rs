@@ -6,7 +6,7 @@ use laxity_admission::Formula;
 use laxity_engine::trace::TraceSink;
 use laxity_model::host::{Use, Uses};
 use laxity_model::network::MediumReport;
-use laxity_qos::channel::{ChannelCounters, LinkId};
+use laxity_qos::channel::ChannelCounters;
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span, Time};
 
@@ -423,12 +423,14 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
             self.nodes.iter().enumerate().flat_map(|(i, node)| {
                 self.experiment.links_of(i).map(move |link| (i, link, node.driver(link)))
             });
-        // The bound on incoming frames holds for a whole host, so the first hop that has it reports
-        // it.
+        // The bound on incoming frames holds for a whole adapter, so the first hop that has it reports it.
         let mut frames = BTreeMap::new();
-        for hop in self.promises.iter().flat_map(Promise::hops) {
-            if let Some(bound) = hop.frames {
-                frames.entry(hop.node).or_insert(bound);
+        for (channel, promise) in self.experiment.channels.iter().zip(&self.promises) {
+            for hop in promise.hops() {
+                if let (Some(bound), Some(before)) = (hop.frames, hop.hop.checked_sub(1)) {
+                    let link = self.experiment.link_to(hop.node, channel.ways[before]);
+                    frames.entry((hop.node, link)).or_insert(bound);
+                }
             }
         }
         for (i, link, report) in adapters {
@@ -438,7 +440,7 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
             note(format!("driver_recovered{suffix}"), report.recovered as f64);
             note(format!("driver_resets{suffix}"), report.resets as f64);
             note(format!("driver_backlog{suffix}"), report.longest_backlog.saturating_sub(1) as f64);
-            if let Some(bound) = frames.get(&i).filter(|_| link == LinkId::FIRST) {
+            if let Some(bound) = frames.get(&(i, link)) {
                 note(
                     format!("frames_in_adapter{suffix}"),
                     self.nodes[i].adapter(link).most_received() as f64,

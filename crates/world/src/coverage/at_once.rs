@@ -132,7 +132,7 @@ fn at_once(
     if description.transmit.iter().any(|stage| stage.ahead.is_some()) {
         return Err(Uncovered::AheadWithoutWindow);
     }
-    let (station, passing) = row(experiment, node, description, window)?;
+    let (station, passing) = row(experiment, (node, LinkId::FIRST), description, window)?;
     let best_effort = best_effort(experiment, node);
     let (last, before) = description.transmit.split_last().ok_or(Uncovered::NoStages)?;
     let prefetched = station.stages.last().is_some_and(|stage| stage.places.is_some());
@@ -209,7 +209,7 @@ fn fed(experiment: &Experiment, node: usize, open: Open, passing: bool) -> Resul
 /// Whether what comes in, or a fault, may keep what goes out from a part of the adapter.
 fn held_up(experiment: &Experiment, node: usize) -> Result<bool, Uncovered> {
     let stands_still = faults_at(experiment, (node, LinkId::FIRST)).next().is_some();
-    Ok(!incoming(experiment, node)?.held.is_zero() || stands_still)
+    Ok(!incoming(experiment, (node, LinkId::FIRST))?.held.is_zero() || stands_still)
 }
 
 /// The queues of `stage` in the order of their priority, and which are real time's and best effort's.

@@ -77,6 +77,11 @@ pub(crate) struct Row {
 }
 
 impl Covered {
+    /// Its adapters, by their links.
+    pub(crate) fn links(&self) -> impl Iterator<Item = &Link> {
+        std::iter::once(&self.link).chain(&self.further)
+    }
+
     pub(crate) fn by(&self) -> CoveredBy {
         CoveredBy { model: self.model, any_order: self.any_order }
     }

@@ -29,13 +29,11 @@ pub(crate) struct Incoming {
     pub(crate) held: Span,
 }
 
-/// The receive side of the first adapter of `node`, or why its delay has no bound.
-pub(crate) fn incoming(experiment: &Experiment, node: usize) -> Result<Incoming, Uncovered> {
-    incoming_by(experiment, node, LinkId::FIRST)
-}
-
-/// The same of the adapter of a link.
-fn incoming_by(experiment: &Experiment, node: usize, link: LinkId) -> Result<Incoming, Uncovered> {
+/// The receive side of an adapter, by the node and its link, or why its delay has no bound.
+pub(crate) fn incoming(
+    experiment: &Experiment,
+    (node, link): (usize, LinkId),
+) -> Result<Incoming, Uncovered> {
     let adapter = experiment.nodes.get(node).map(|_| experiment.adapter_of(node, link));
     let Some(AdapterSpec::Described(description)) = adapter else {
         return Ok(Incoming::default());
@@ -108,9 +106,13 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// For the first adapter of `node`; `None` without stages, incoming frames, or a bound.
-    pub(crate) fn of(experiment: &Experiment, node: usize, description: &Description) -> Option<Self> {
-        let sources = sources_by(experiment, node, LinkId::FIRST);
+    /// For the adapter of a link of a node; `None` without stages, incoming frames, or a bound.
+    pub(crate) fn of(
+        experiment: &Experiment,
+        (node, link): (usize, LinkId),
+        description: &Description,
+    ) -> Option<Self> {
+        let sources = sources_by(experiment, node, link);
         let row = row(experiment, node, description, sources).ok()?;
         let stay = row.stay().ok()?;
         Some(Self { row, stay, told: told(description, Answers::Received) })
@@ -143,7 +145,7 @@ pub(crate) fn notice(experiment: &Experiment, station: usize) -> Span {
     if station >= experiment.nodes.len() {
         return Span::ZERO;
     }
-    let by = |link| incoming_by(experiment, station, link).map_or(Span::ZERO, |incoming| incoming.notice);
+    let by = |link| incoming(experiment, (station, link)).map_or(Span::ZERO, |incoming| incoming.notice);
     experiment.links_of(station).map(by).max().unwrap_or_default()
 }
 

@@ -40,12 +40,13 @@ use laxity_admission::station::overtaking::in_turn;
 use laxity_model::adapter::{
     CommandQueue, Description, Overload, Phase, Queue, QueueSelection, Stage, Takes, Tells,
 };
-use laxity_qos::channel::{MessageOverflow, Order};
+use laxity_qos::channel::{LinkId, MessageOverflow, Order};
 use laxity_qos::discipline::{Class, LOWEST, Tag};
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::Time;
 
 use super::reason::Uncovered;
+use super::sources::leaves_by;
 use crate::experiment::Experiment;
 
 /// The packets that a node may have under way, and how its host orders them.
@@ -124,10 +125,10 @@ struct Line {
     order: Order,
 }
 
-/// The kinds of packets that `node` sends; `by_level` says whether its host goes by levels.
-pub(super) fn kinds(experiment: &Experiment, node: usize, by_level: bool) -> Vec<Kind> {
+/// The kinds of packets that a node sends by a link; `by_level` says whether its host goes by levels.
+pub(super) fn kinds(experiment: &Experiment, at: (usize, LinkId), by_level: bool) -> Vec<Kind> {
     let mut kinds = Vec::new();
-    for channel in experiment.channels.iter().filter(|channel| channel.senders().contains(&node)) {
+    for channel in experiment.channels.iter().filter(|channel| leaves_by(experiment, channel, at)) {
         let kind = |class, from, to| Kind { class, from, to, rated: !channel.share.is_none() };
         kinds.push(match (channel.class, channel.level) {
             (Class::BestEffort, _) => kind(Class::BestEffort, LOWEST, LOWEST),

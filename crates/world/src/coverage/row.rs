@@ -16,14 +16,15 @@ use super::lines::{Passing, Window, overtaking};
 use super::medium::medium;
 use super::policing::lenient;
 use super::reason::Uncovered;
-use super::sources::sources;
+use super::sources::sources_by;
 use super::stage::{served, slowed, trailers};
 use crate::experiment::{ChannelSpec, Experiment, HostSpec};
 
-/// The stages of `node` as the proofs see them, and which packets may overtake which.
+/// The stages of an adapter, by the node and its link, as the proofs see them, and which packets may
+/// overtake which.
 pub(super) fn row(
     experiment: &Experiment,
-    node: usize,
+    (node, at): (usize, LinkId),
     description: &Description,
     window: &Window,
 ) -> Result<(Station, Passing), Uncovered> {
@@ -40,17 +41,17 @@ pub(super) fn row(
         link,
     } = description;
     lenient(experiment, node, description)?;
-    let comes = !sources(experiment, node).is_empty();
+    let comes = !sources_by(experiment, node, at).is_empty();
     whole(description, window, comes)?;
     undisturbed(experiment.host(node), description)?;
     // See `Window::commands` for the queues.
     let HostSide { queues: _, selection: _, doorbell, poll, notification: _, responses: _ } = interface;
     let host = experiment.host(node);
-    let comes_in = incoming(experiment, node)?;
+    let comes_in = incoming(experiment, (node, at))?;
     if !comes_in.held.is_zero() && host.driver.reset_after.is_some() {
         return Err(Uncovered::ResetIncoming);
     }
-    answers(experiment, node, description, window)?;
+    answers(host, (description, comes), window)?;
     let (mut passing, turn) = window.commands(description)?;
     let mut turns: Vec<_> = turn.into_iter().collect();
     let mut stages = Vec::new();
@@ -94,7 +95,7 @@ pub(super) fn row(
         passes: u32::try_from(overtaking(&turns, window.depth, counted)).unwrap_or(u32::MAX),
         buffers: window.limit(transmit_buffers, own(experiment, node, transmit_buffers)),
         order: if passing.urgent { Overtaking::Urgent } else { Overtaking::Never },
-        medium: medium(experiment, (node, LinkId::FIRST), description)?,
+        medium: medium(experiment, (node, at), description)?,
     };
     Ok((station, passing))
 }
@@ -192,20 +193,17 @@ fn starts(host: &HostSpec, description: &Description) -> Option<Span> {
 }
 
 /// Refuses an adapter that may wait for the host to read its responses, and a host that polls
-/// before it is notified.
+/// before it is notified; `received` says whether frames arrive.
 fn answers(
-    experiment: &Experiment,
-    node: usize,
-    description: &Description,
+    host: &HostSpec,
+    (description, received): (&Description, bool),
     window: &Window,
 ) -> Result<(), Uncovered> {
     let said = description.interface.responses.iter().filter(|queue| queue.answers != Answers::Received);
-    let comes_in = |channel: &ChannelSpec| channel.comes_to(node);
-    let received = experiment.channels.iter().any(comes_in);
     let each = 1 + announced(description) as u64;
     for queue in said {
         let ResponseQueue { answers, takes: _, slots, overload: _, moderation, spread: _ } = queue;
-        if !moderation.is_none() && experiment.host(node).driver.watchdog.is_some() {
+        if !moderation.is_none() && host.driver.watchdog.is_some() {
             return Err(Uncovered::WatchdogCompany);
         }
         let Some(slots) = *slots else { continue };

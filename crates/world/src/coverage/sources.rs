@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use laxity_qos::channel::LinkId;
 use laxity_units::Bytes;
 
-use crate::experiment::Experiment;
+use crate::experiment::{ChannelSpec, Experiment};
 
 /// By a node or port and the network between, the smallest and the largest frame from there.
 pub(crate) type Sources = BTreeMap<(usize, usize), (Bytes, Bytes)>;
@@ -31,6 +31,15 @@ pub(super) fn sources_by(experiment: &Experiment, node: usize, link: LinkId) -> 
     let mut sources = sources(experiment, node);
     sources.retain(|(_, network), _| experiment.link_to(node, *network) == link);
     sources
+}
+
+/// Whether `channel` leaves `node` by that link.
+pub(super) fn leaves_by(
+    experiment: &Experiment,
+    channel: &ChannelSpec,
+    (node, link): (usize, LinkId),
+) -> bool {
+    channel.passages_from(node).any(|hop| experiment.link_out(channel, hop) == link)
 }
 
 /// The largest packet that `node` sends.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use laxity_admission::station::{Behind, Link};
 use laxity_admission::{ResourceModel, Test};
 use laxity_model::adapter::Description;
-use laxity_qos::channel::{LinkConfig, MessageOverflow, PacketOverflow};
+use laxity_qos::channel::{LinkConfig, LinkId, MessageOverflow, PacketOverflow};
 use laxity_qos::costs::LinkCosts;
 use laxity_units::{Bytes, Span};
 
@@ -19,7 +19,7 @@ use super::covered::{Covered, Row};
 use super::lines::{Window, kinds};
 use super::reason::Uncovered;
 use super::row::{own, row};
-use super::sources::largest;
+use super::sources::{largest, leaves_by};
 use crate::experiment::{Experiment, HostSpec, Task};
 
 /// The analyses that cover `node`, of which the adapter is described and of which the host goes by
@@ -35,8 +35,9 @@ pub(super) fn covered(
     let LinkConfig { paradigm: _, core: _, order: _, early, depth, launch: _, frame: _, speed: _ } =
         experiment.host(node).subsystem.link;
     let held = early.horizon.is_zero();
-    let kinds = kinds(experiment, node, host.by_level || host.is_levelled());
-    let (flows, floods) = flows(experiment, node);
+    let at = (node, LinkId::FIRST);
+    let kinds = kinds(experiment, at, host.by_level || host.is_levelled());
+    let (flows, floods) = flows(experiment, at);
     let window = |depth, nothing_early| {
         let kinds = kinds.clone();
         Window { depth, by_level: host.by_level, nothing_early, kinds, flows, floods }
@@ -75,7 +76,7 @@ pub(super) fn covered(
             (Err(why), Err(_)) => Err(why),
         };
     }
-    let behind = behind(experiment, node, description, &window(most, held)).map(|(behind, alike)| {
+    let behind = behind(experiment, at, description, &window(most, held)).map(|(behind, alike)| {
         let link = Link::Behind(Arc::new(behind));
         // If the CPU's levels do not order the link, the order of packets there does not matter.
         let any_order = alike && !host.is_levelled();
@@ -92,13 +93,34 @@ pub(super) fn covered(
     }
 }
 
-/// Channels that send at `node`, at most, and those of them that send best effort.
-fn flows(experiment: &Experiment, node: usize) -> (u64, u64) {
+/// The same of one of several adapters of a node, that of a link, with packets in a window; and whether
+/// real time is one level there.
+pub(super) fn beside(
+    experiment: &Experiment,
+    (node, link): (usize, LinkId),
+    description: &Description,
+    host: &Covered,
+) -> Result<(Behind, bool), Uncovered> {
+    let LinkConfig { early, depth, .. } = experiment.host(node).subsystem.link;
+    let (flows, floods) = flows(experiment, (node, link));
+    let window = Window {
+        depth,
+        by_level: host.by_level,
+        nothing_early: early.horizon.is_zero(),
+        kinds: kinds(experiment, (node, link), host.by_level),
+        flows,
+        floods,
+    };
+    behind(experiment, (node, link), description, &window)
+}
+
+/// Channels that send by a link of a node, at most, and those of them that send best effort.
+fn flows(experiment: &Experiment, at: (usize, LinkId)) -> (u64, u64) {
     if let Task::Fill(_) = experiment.task {
         // The number of copies is not known yet.
         return (u64::MAX, u64::MAX);
     }
-    let sends = || experiment.channels.iter().filter(|channel| channel.senders().contains(&node));
+    let sends = || experiment.channels.iter().filter(|channel| leaves_by(experiment, channel, at));
     (sends().count() as u64, sends().filter(|channel| channel.has_best_effort()).count() as u64)
 }
 
@@ -160,15 +182,15 @@ fn under_way(experiment: &Experiment, node: usize, depth: u32) -> u32 {
     if all < u64::from(depth) { all.max(1) as u32 } else { depth }
 }
 
-/// The part behind the link scheduler of `node`, with that number of packets under way, and whether
-/// real time is one level there.
+/// The part behind the link scheduler of a node for a link, with that number of packets under way, and
+/// whether real time is one level there.
 fn behind(
     experiment: &Experiment,
-    node: usize,
+    (node, link): (usize, LinkId),
     description: &Description,
     window: &Window,
 ) -> Result<(Behind, bool), Uncovered> {
-    let (mut station, passing) = row(experiment, node, description, window)?;
+    let (mut station, passing) = row(experiment, (node, link), description, window)?;
     if passing.shared {
         return Err(Uncovered::BestEffortRate);
     }

@@ -140,7 +140,11 @@ impl<'a> All<'a> {
             kept: if ordered { bound.bound } else { requested },
             way: self.way(&experiment.channels[i], *hop),
             backlog: 0,
-            frames: self.tables.inside(node).and_then(|inside| inside.all).filter(|_| *role != Role::Send),
+            frames: self
+                .tables
+                .inside(experiment, &experiment.channels[i], *hop)
+                .and_then(|inside| inside.all)
+                .filter(|_| *role != Role::Send),
             room: None,
         }
     }

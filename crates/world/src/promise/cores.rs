@@ -67,8 +67,7 @@ pub(super) fn table(
             makers: makers.collect::<BTreeSet<_>>().len() as u32,
         }
     };
-    let links = std::iter::once(&covered.link).chain(&covered.further);
-    let links: Vec<WayOut> = (0..).map(LinkId).zip(links).map(way).collect();
+    let links: Vec<WayOut> = (0..).map(LinkId).zip(covered.links()).map(way).collect();
     let config = &host.subsystem.link;
     let caller = Caller { core: config.core, is_thread: config.paradigm == LinkParadigm::O2 };
     let table = CoresTable::new(&each, &links, caller).map_err(|_| Uncovered::CoresFree)?;

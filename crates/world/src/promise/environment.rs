@@ -16,7 +16,7 @@ use super::analyses::Reading;
 use super::arrivals::{Choice, arrivals, choices};
 use super::links::{buffers, leaving, other_links};
 use super::moderation::{ByModeration, Moderated, moderated};
-use crate::coverage::{Coverage, Covered, Uncovered, incoming, stalls, thread_per_message};
+use crate::coverage::{Coverage, Covered, Incoming, Uncovered, incoming, notice, stalls, thread_per_message};
 use crate::experiment::{ChannelSpec, Experiment, SourceSpec};
 use crate::traffic::departures::{Departures, makes};
 
@@ -109,7 +109,7 @@ pub(super) fn environment(
             Formula::Corrected => {
                 let above = applications(experiment, node)?.into_iter();
                 above
-                    .chain(receptions(experiment, node, None, reading)?)
+                    .chain(all_receptions(experiment, (node, at), reading)?)
                     .chain(looks(experiment, node))
                     .chain(stalls(experiment, (node, at)))
                     .chain(timers(experiment, node))
@@ -202,14 +202,44 @@ pub(super) fn applications(experiment: &Experiment, node: usize) -> Result<Vec<I
 
 /// The ways to count arrivals at `node`: a single one where an arrival costs no CPU time.
 pub(super) fn choices_at(experiment: &Experiment, node: usize) -> Vec<Choice> {
-    let Some(comes_in) = experiment.nodes.get(node).and_then(|_| incoming(experiment, node).ok()) else {
+    if node >= experiment.nodes.len() {
         return vec![Choice::Expected];
-    };
-    let cost = experiment.host(node).costs.interrupted_for_each().interrupt;
-    match cost.saturating_add(comes_in.held).is_zero() {
-        true => vec![Choice::Expected],
-        false => choices(experiment, (node, None), comes_in.notice),
     }
+    let Ok(comes_in) = all_incoming(experiment, node) else { return vec![Choice::Expected] };
+    let cost = experiment.host(node).costs.interrupted_for_each().interrupt;
+    match comes_in.iter().all(|comes_in| cost.saturating_add(comes_in.held).is_zero()) {
+        true => vec![Choice::Expected],
+        false => choices(experiment, (node, None), notice(experiment, node)),
+    }
+}
+
+/// The receive sides of the adapters of `node`, by their links.
+fn all_incoming(experiment: &Experiment, node: usize) -> Result<Vec<Incoming>, Uncovered> {
+    experiment.links_of(node).map(|link| incoming(experiment, (node, link))).collect()
+}
+
+/// The arrivals by all adapters of a node, for the table of its link `at`. A frame keeps outgoing
+/// packets from a resource of the adapter by which it arrives only.
+fn all_receptions(
+    experiment: &Experiment,
+    (node, at): (usize, LinkId),
+    reading: Reading,
+) -> Result<Vec<Interference>, Uncovered> {
+    // Null adapters, or one adapter: all arrivals are alike.
+    let alike = all_incoming(experiment, node)?.windows(2).all(|two| two[0] == two[1]);
+    if alike {
+        return receptions(experiment, node, None, reading);
+    }
+    let mut all = Vec::new();
+    for link in experiment.links_of(node) {
+        let mut by_link = receptions(experiment, node, Some(link), reading)?;
+        if link != at {
+            by_link.iter_mut().for_each(|arrival| arrival.adapter = Span::ZERO);
+            by_link.retain(|arrival| !arrival.cost.is_zero());
+        }
+        all.extend(by_link);
+    }
+    Ok(all)
 }
 
 /// Every arriving packet interrupts, unless interrupts are moderated, and may keep outgoing packets
@@ -221,7 +251,7 @@ pub(super) fn receptions(
     link: Option<LinkId>,
     Reading { arrivals: choice, moderated: by, .. }: Reading,
 ) -> Result<Vec<Interference>, Uncovered> {
-    let comes_in = incoming(experiment, node)?;
+    let comes_in = incoming(experiment, (node, link.unwrap_or(LinkId::FIRST)))?;
     let (cost, further) = match moderated(experiment, node, by) {
         Some(Moderated { each, others }) => (each, others),
         None => (experiment.host(node).costs.interrupted_for_each().interrupt, Vec::new()),
@@ -238,11 +268,20 @@ pub(super) fn receptions(
     frames.into_iter().map(of).chain(further.into_iter().map(Ok)).collect()
 }
 
-/// A host that looks for responses does so whether there are any or not.
-pub(super) fn looks(experiment: &Experiment, node: usize) -> Option<Interference> {
-    let (cost, interval) = (experiment.host(node).costs.poll, polls(experiment.adapter(node).notification()));
-    let looks = !cost.is_zero() && !interval.is_zero();
-    looks.then_some(Interference { above: Above::Interrupt, cost, adapter: Span::ZERO, burst: 1, interval })
+/// A host that looks for responses of an adapter does so whether there are any or not.
+pub(super) fn looks(experiment: &Experiment, node: usize) -> impl Iterator<Item = Interference> {
+    let cost = experiment.host(node).costs.poll;
+    let intervals =
+        experiment.links_of(node).map(move |link| polls(experiment.adapter_of(node, link).notification()));
+    let looks = intervals.filter(move |interval| !cost.is_zero() && !interval.is_zero());
+    let look = move |interval| Interference {
+        above: Above::Interrupt,
+        cost,
+        adapter: Span::ZERO,
+        burst: 1,
+        interval,
+    };
+    looks.map(look)
 }
 
 /// Timers for early packets at `node`, and for periods of applications.

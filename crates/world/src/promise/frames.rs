@@ -24,6 +24,9 @@
 //! R = (start + k D c + Σ_g (b_g + 1) r) / (1 − Σ_g r/i_g).                                  (1)
 //! ```
 //!
+//! A host with several adapters serves the interrupts of all of them in the order of their arrival:
+//! `k D` is the sum over its adapters, and the frames that arrive by others count like polls.
+//!
 //! So the incoming frames that wait there are at most those that arrive within the longest time in
 //! the adapter, `told` and `R`. They are also at most (6) of `counted.rs`, which includes their
 //! service: with `k D` tokens; or with none and `k B c` once, as while only interrupts are served
@@ -35,12 +38,14 @@ use laxity_admission::{AdmissionRefusal, Claimant, Deficit, Reason, Scarce};
 use laxity_model::adapter::{
     AdapterBuffers, Answers, BufferPool, Description, Overload, Own, Queue, ResponseQueue, Stage, Takes,
 };
+use laxity_qos::channel::LinkId;
 use laxity_qos::discipline::Class;
 use laxity_units::Span;
 
+use super::analyses::Reading;
 use super::answer::Room;
 use super::arrivals::{Choice, arrivals, choices};
-use super::environment::{looks, timers};
+use super::environment::{looks, receptions, timers};
 use crate::coverage::{Covered, Frames};
 use crate::experiment::{AdapterSpec, ChannelSpec, Experiment};
 use crate::traffic::departures::{Departures, buffers};
@@ -68,17 +73,18 @@ struct Short {
 }
 
 impl Inside {
-    /// For `node`, which is so covered; `None` without incoming frames, or by an adapter that loses
-    /// no frame.
-    pub(super) fn of(experiment: &Experiment, node: usize, covered: &Covered) -> Option<Self> {
-        let [attached] = &experiment.nodes.get(node)?.adapters[..] else { return None };
-        let AdapterSpec::Described(description) = &experiment.adapters[attached.adapter] else { return None };
-        if !experiment.channels.iter().any(|channel| channel.comes_to(node)) {
+    /// For the adapter of a link of a node, which is so covered; `None` without incoming frames, or by
+    /// an adapter that loses no frame.
+    pub(super) fn of(experiment: &Experiment, at: (usize, LinkId), covered: &Covered) -> Option<Self> {
+        let (node, link) = at;
+        let AdapterSpec::Described(description) = experiment.adapter_of(node, link) else { return None };
+        let comes_in = |channel: &ChannelSpec| arrivals_by(experiment, channel, at).next().is_some();
+        if !experiment.channels.iter().any(comes_in) {
             return None;
         }
-        let frames = Frames::of(experiment, node, description);
+        let frames = Frames::of(experiment, at, description);
         let stay = frames.as_ref().map_or(Span::MAX, |frames| frames.stay);
-        let counts = Counts { experiment, node, frames };
+        let counts = Counts { experiment, node, link, frames };
         let (own, mut short) = match description.receive.is_empty() {
             // It has a buffer and gives it back at once.
             true => (None, Vec::new()),
@@ -141,10 +147,11 @@ impl Short {
     }
 }
 
-/// The counts of incoming frames at a node.
+/// The counts of incoming frames at an adapter of a node.
 struct Counts<'a> {
     experiment: &'a Experiment,
     node: usize,
+    link: LinkId,
     frames: Option<Frames>,
 }
 
@@ -157,10 +164,11 @@ impl Counts<'_> {
     /// `G`: of guaranteed channels.
     fn guaranteed(&self, span: Span) -> Option<u64> {
         let channels = self.experiment.channels.iter().filter(|channel| channel.class == Class::RealTime);
-        let come_in = channels.flat_map(|channel| channel.passages(self.node).map(move |hop| (channel, hop)));
+        let at = (self.node, self.link);
+        let mut come_in = channels
+            .flat_map(|channel| arrivals_by(self.experiment, channel, at).map(move |hop| (channel, hop)));
         let of = |(channel, hop)| Some(within(of_channel(self.experiment, channel, hop)?, span));
-        let by_contract =
-            come_in.filter(|(_, hop)| *hop > 0).try_fold(0u64, |all, one| Some(all.saturating_add(of(one)?)));
+        let by_contract = come_in.try_fold(0u64, |all, one| Some(all.saturating_add(of(one)?)));
         by_contract.into_iter().chain(self.all(span)).min()
     }
 
@@ -220,7 +228,7 @@ impl Counts<'_> {
             let has = u64::from(queue.slots?);
             let needs = self.unserved(covered, alone).map(|comes_in| {
                 let complete = match queue.answers {
-                    Answers::All => u64::from(covered.link.interrupts().all) * u64::from(covered.depth),
+                    Answers::All => self.interrupts_of(covered, self.link) * u64::from(covered.depth),
                     Answers::Received | Answers::Sent => 0,
                 };
                 comes_in.saturating_add(complete)
@@ -240,7 +248,9 @@ impl Counts<'_> {
         let host = self.host(covered, notice)?;
         let in_order = self.served(&host, notice).map(|served| notice.saturating_add(served));
         let made = buffers(self.experiment, self.node, |_| true).and_then(|all| {
-            let all = all.checked_mul(covered.link.interrupts().all.into())?;
+            let links = self.experiment.links_of(self.node);
+            let each = links.map(|link| self.interrupts_of(covered, link)).max().unwrap_or(1);
+            let all = all.checked_mul(each)?;
             let once = host.once.saturating_add(host.token.saturating_mul(all));
             frames.unserved(&station::NotifiedHost { tokens: 0, once, ..host })
         });
@@ -251,7 +261,7 @@ impl Counts<'_> {
 
     /// The host's work at interrupts; `None` if it is not known.
     fn host(&self, covered: &Covered, hears: Span) -> Option<station::NotifiedHost> {
-        let Self { experiment, node, frames: _ } = self;
+        let Self { experiment, node, link: own, frames: _ } = self;
         let host = experiment.host(*node);
         let costs = host.costs.interrupted_for_each().with_packets_of(experiment.packet());
         if host.driver.watchdog.is_some() && !costs.poll.is_zero() {
@@ -260,9 +270,16 @@ impl Counts<'_> {
         let start = costs.transmit(host.subsystem.link.paradigm).saturating_add(costs.thread_creation);
         let each = costs.interrupt;
         let under_way = buffers(experiment, *node, |_| true).unwrap_or(u64::MAX).min(covered.depth.into());
-        let tokens = under_way.checked_mul(covered.link.interrupts().all.into())?;
+        let tokens = experiment.links_of(*node).try_fold(0u64, |all, link| {
+            all.checked_add(under_way.checked_mul(self.interrupts_of(covered, link))?)
+        })?;
+        let mut above: Vec<_> = looks(experiment, *node).chain(timers(experiment, *node)).collect();
+        for link in experiment.links_of(*node).filter(|link| link != own) {
+            let reading = Reading { arrivals: Choice::Expected, ..Reading::default() };
+            above.extend(receptions(experiment, *node, Some(link), reading).ok()?);
+        }
         let (mut once, mut rate) = (u128::from(start.as_ps()), 0u128);
-        for above in looks(experiment, *node).into_iter().chain(timers(experiment, *node)) {
+        for above in above {
             let cost = u128::from(above.cost.as_ps());
             once = once.checked_add(cost.checked_mul(u128::from(above.burst) + 1)?)?;
             let interval = u128::from(above.interval.as_ps()).max(1);
@@ -272,11 +289,16 @@ impl Counts<'_> {
         Some(station::NotifiedHost { hears, each, tokens, token: each.saturating_add(start), once, rate })
     }
 
+    /// Interrupts of a packet that leaves by `link`.
+    fn interrupts_of(&self, covered: &Covered, link: LinkId) -> u64 {
+        covered.links().nth(link.0.into()).map_or(1, |link| link.interrupts().all.into())
+    }
+
     /// `R`, by (1); `None` if interrupts may never be done.
     fn served(&self, host: &station::NotifiedHost, notice: Span) -> Option<Span> {
         let choices = match host.each.is_zero() {
             true => vec![Choice::Expected],
-            false => choices(self.experiment, (self.node, None), notice),
+            false => choices(self.experiment, (self.node, Some(self.link)), notice),
         };
         choices.into_iter().filter_map(|choice| self.served_of(host, notice, choice)).min()
     }
@@ -289,7 +311,7 @@ impl Counts<'_> {
         let mut once = ps(token).checked_mul(tokens.into())?.checked_add(ps(once))?;
         if !each.is_zero() {
             for Departures { burst, interval } in
-                arrivals(self.experiment, (self.node, None), (each, notice), choice).ok()?
+                arrivals(self.experiment, (self.node, Some(self.link)), (each, notice), choice).ok()?
             {
                 once = once.checked_add(ps(each).checked_mul(u128::from(burst) + 1)?)?;
                 rate = rate.checked_add(ps(each).checked_mul(PARTS)?.div_ceil(ps(interval).max(1)))?;
@@ -311,6 +333,16 @@ fn guaranteed_by(takes: &[Takes]) -> Vec<Option<bool>> {
         (!none).then_some(alone)
     };
     (0..takes.len()).map(of).collect()
+}
+
+/// The hops at which `channel` arrives at a node by a link.
+fn arrivals_by<'a>(
+    experiment: &'a Experiment,
+    channel: &'a ChannelSpec,
+    (node, link): (usize, LinkId),
+) -> impl Iterator<Item = usize> + 'a {
+    let passages = channel.passages(node).filter(|hop| *hop > 0);
+    passages.filter(move |hop| experiment.link_to(node, channel.ways[hop - 1]) == link)
 }
 
 /// The arrivals of `channel` after `hop` of its path.

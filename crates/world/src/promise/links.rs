@@ -190,12 +190,13 @@ pub(super) fn other_links(
         let spec = |(i, _): &(usize, usize)| experiment.channels[*i].spec;
         let Some(smallest) = sent.iter().map(|i| spec(i).smallest_packet(packet)).min() else { continue };
         let largest = sent.iter().map(|i| spec(i).max_message.min(packet)).max().unwrap_or(packet);
+        let longest = behind.alone().map(|link| link.transmit(largest));
         let apart = behind.apart(smallest);
         if apart.is_zero() {
             return Err(Uncovered::CoresOther);
         }
         let buffers = buffers(experiment, &sent);
-        others.push(OtherLink { apart, longest: behind.transmit(largest), buffers });
+        others.push(OtherLink { apart, longest, interrupts: behind.interrupts().all, buffers });
     }
     Ok(others)
 }

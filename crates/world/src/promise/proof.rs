@@ -37,7 +37,7 @@ pub fn tests(experiment: &Experiment) -> Vec<Option<Test>> {
 }
 
 fn names(experiment: &Experiment, covered: &Covered) -> Vec<&'static str> {
-    let Covered { model, link, further, rates, row, holding, .. } = covered;
+    let Covered { model, further, rates, row, holding, .. } = covered;
     let test = match covered.test(experiment.admission.test) {
         Test::Demand => "demand",
         Test::DOrder => "table",
@@ -63,9 +63,11 @@ fn names(experiment: &Experiment, covered: &Covered) -> Vec<&'static str> {
     if !further.is_empty() {
         names.push("beside");
     }
-    names.push(match (link, row) {
-        (Link::Alone(_), _) => return [names, vec![test]].concat(),
-        (Link::Behind(_), _) => "station::window",
+    let Some(staged) = covered.links().find(|link| !link.is_alone()) else {
+        return [names, vec![test]].concat();
+    };
+    names.push(match (staged, row) {
+        (Link::Behind(_) | Link::Alone(_), _) => "station::window",
         (Link::Open(_), None) => "station::open",
         (Link::Open(_), Some(_)) => "station::rated",
     });

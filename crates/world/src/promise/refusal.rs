@@ -233,9 +233,10 @@ impl Beside<'_> {
         let Promise::Refused(Refused { node, refusal, .. }) = refused else { return None };
         let channel = &self.experiment.channels[self.index];
         let lacks = refusal.reason == Reason::NoRoomInAdapter;
-        let inside = self.tables.as_ref().filter(|_| lacks)?.inside(*node)?;
         // No analysis covers an adapter of stages that a channel passes twice.
-        Some(inside.rooms(self.experiment, channel, channel.passages(*node).next()?))
+        let hop = channel.passages(*node).next()?;
+        let inside = self.tables.as_ref().filter(|_| lacks)?.inside(self.experiment, channel, hop)?;
+        Some(inside.rooms(self.experiment, channel, hop))
     }
 
     /// `station` is the one that refuses, if any does.

@@ -47,8 +47,8 @@ pub(super) struct Reserved {
 /// The tables of all hosts that an analysis covers.
 pub(super) struct Tables {
     hosts: Vec<Result<Analyses, Uncovered>>,
-    /// Per station, the incoming frames at its adapter.
-    inside: Vec<Option<Inside>>,
+    /// Per station, the incoming frames at its adapters, by their links.
+    inside: Vec<Vec<Option<Inside>>>,
     /// The reservations at each for applications that compute there.
     computing: Vec<Vec<Option<AdmissionId>>>,
     formula: Formula,
@@ -134,8 +134,9 @@ impl Tables {
         let hosts = computing.iter_mut().enumerate().map(reserved).collect();
         let hosts = coverage.spread(experiment, hosts);
         let inside = |(node, host): (usize, &Result<Analyses, Uncovered>)| {
-            let covered = host.as_ref().ok().and(coverage.first(node).ok())?;
-            Inside::of(experiment, node, covered)
+            let covered = host.as_ref().ok().and(coverage.first(node).ok());
+            let Some(covered) = covered.filter(|_| node < experiment.nodes.len()) else { return Vec::new() };
+            experiment.links_of(node).map(|link| Inside::of(experiment, (node, link), covered)).collect()
         };
         let inside = hosts.iter().enumerate().map(inside).collect();
         let notices = notices(experiment);
@@ -162,6 +163,7 @@ impl Tables {
         for (hop, (node, role)) in self.hosts_of(experiment, channel).enumerate() {
             let own = request.within(deadlines[hop]);
             let asked = leg.asked((node, role), own);
+            let inside = inside_at(&self.inside, experiment, channel, hop);
             let host = match &mut self.hosts[node] {
                 Ok(host) => host,
                 Err(why) => {
@@ -169,7 +171,6 @@ impl Tables {
                     return Ok(Reservation { reserved, unbounded, queues: Vec::new() });
                 }
             };
-            let inside = self.inside[node].as_ref().filter(|_| hop > 0);
             let loses = inside.and_then(|inside| inside.refuses(experiment, channel, hop));
             match loses.map_or_else(|| host.request(&asked), Err) {
                 Ok(id) => reserved.push(Reserved { hop, node, role, id, asked }),
@@ -202,9 +203,14 @@ impl Tables {
         }
     }
 
-    /// The incoming frames at the adapter of `node`, if it has stages.
-    pub(super) fn inside(&self, node: usize) -> Option<&Inside> {
-        self.inside[node].as_ref()
+    /// The incoming frames at the adapter by which `channel` arrives at `hop`, if it has stages.
+    pub(super) fn inside(
+        &self,
+        experiment: &Experiment,
+        channel: &ChannelSpec,
+        hop: usize,
+    ) -> Option<&Inside> {
+        inside_at(&self.inside, experiment, channel, hop)
     }
 
     /// The table of `node`, which has one.
@@ -295,6 +301,17 @@ impl Tables {
     pub(super) fn unbounded(&self, channel: &ChannelSpec) -> Option<Uncovered> {
         channel.senders().iter().find_map(|node| self.hosts[*node].as_ref().err().copied())
     }
+}
+
+/// Of the incoming frames `inside` stations, those at the adapter by which `channel` arrives at `hop`.
+fn inside_at<'a>(
+    inside: &'a [Vec<Option<Inside>>],
+    experiment: &Experiment,
+    channel: &ChannelSpec,
+    hop: usize,
+) -> Option<&'a Inside> {
+    let (station, way) = (channel.route[hop], channel.ways.get(hop.checked_sub(1)?)?);
+    inside[station].get(usize::from(experiment.link_to(station, *way).0))?.as_ref()
 }
 
 /// The longest time from the end of a transmission of `channel` at `hop` until the next hop knows

@@ -27,6 +27,7 @@ mod promised;
 mod refusal;
 mod rows;
 mod shapers;
+mod stages_beside;
 mod stalls;
 mod steps;
 mod terminals;
