@@ -215,9 +215,6 @@ fn several(experiment: &Experiment, node: usize, covered: &Covered) -> Result<Co
                 patient(experiment.host(node), *costs)?;
                 Link::Alone(*costs)
             }
-            AdapterSpec::Described(_) if covered.model == ResourceModel::Core => {
-                return Err(Uncovered::StagesBeside);
-            }
             AdapterSpec::Described(description) => {
                 let (behind, alike) = station::beside(experiment, (node, link), description, covered)?;
                 any_order |= alike;

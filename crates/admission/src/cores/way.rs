@@ -54,7 +54,11 @@
 //!     + Σ_others c (⌈(b + Y)/a⌉ + D + 2)
 //! ```
 //!
-//! by the argument of `rates/together.rs`. In which order current packets go does not matter, nor
+//! Any of the links may lead through an adapter of stages. In `Δ` the host serves the completions of at
+//! most `Δ/a` packets beside those that the adapter had at the beginning ([`super::super::beside`]).
+//! Those packets and the free slots are `D` together, so at most `D + Δ/a` packets are started.
+//!
+//! The argument is that of `rates/together.rs`. In which order current packets go does not matter, nor
 //! how many cores there are.
 //!
 //! # Under O2

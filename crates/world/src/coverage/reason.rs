@@ -74,8 +74,6 @@ reasons! {
         "no analysis covers several adapters that get each packet as it is made";
     SeveralLinks "host.subsystem.link"
         "hosts with several adapters are analysed where links go by the order of the CPU";
-    StagesBeside "host.cores"
-        "no analysis covers several cores with an adapter of stages beside others of their host";
     HostBus "host.bus" "no analysis covers adapters that wait for each other at a bus of their host";
     SeveralLevels "host.subsystem.cpu"
         "the tables of several links do not agree where channels are more than levels";

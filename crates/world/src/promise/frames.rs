@@ -34,7 +34,7 @@
 //! directions, add `k D` for complete packets.
 
 use laxity_admission::station::{self, FrameGroup};
-use laxity_admission::{AdmissionRefusal, Claimant, Deficit, Reason, Scarce};
+use laxity_admission::{AdmissionRefusal, Claimant, Deficit, Reason, ResourceModel, Scarce};
 use laxity_model::adapter::{
     AdapterBuffers, Answers, BufferPool, Description, Overload, Own, Queue, ResponseQueue, Stage, Takes,
 };
@@ -263,6 +263,10 @@ impl Counts<'_> {
     fn host(&self, covered: &Covered, hears: Span) -> Option<station::NotifiedHost> {
         let Self { experiment, node, link: own, frames: _ } = self;
         let host = experiment.host(*node);
+        // A core also waits for other cores that start packets for other adapters.
+        if covered.model == ResourceModel::Core && !covered.further.is_empty() {
+            return None;
+        }
         let costs = host.costs.interrupted_for_each().with_packets_of(experiment.packet());
         if host.driver.watchdog.is_some() && !costs.poll.is_zero() {
             return None;

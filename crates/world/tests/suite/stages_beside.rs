@@ -10,8 +10,8 @@ use laxity_world::run;
 /// Host `a` makes a packet of 1000 B in 10 us, starts it in 2 us and serves an interrupt in 3 us; a
 /// switch takes no time. It sends to `b` by an adapter of 10 us and 20 us, and to `c` by one of `right`,
 /// which are phases of one stage.
-fn experiment(link: &str, right: &str, channels: &[String]) -> Experiment {
-    let text = format!(
+fn text(link: &str, right: &str, channels: &[String]) -> String {
+    format!(
         r#"title = "adapters of stages"
 [host]
 profile = "mc68040"
@@ -54,9 +54,16 @@ joins = ["a.right", "c"]
 time = "1 s"
 {}"#,
         channels.concat()
-    );
-    let scenario = Scenario::from_text("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}{text}"));
+    )
+}
+
+fn of_text(text: &str) -> Experiment {
+    let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}{text}"));
     scenario.first()
+}
+
+fn experiment(link: &str, right: &str, channels: &[String]) -> Experiment {
+    of_text(&text(link, right, channels))
 }
 
 /// A channel of packets of 1000 B to that host, sent by `source`.
@@ -188,4 +195,33 @@ fn an_interrupt_of_the_other_adapter_delays_a_packet() {
         assert_eq!(worst(&link, 20), us(leaves - 995), "{paradigm}");
         assert_eq!(worst(&link, 40), us(1049 - 995), "{paradigm}");
     }
+}
+
+/// A host of two cores with two packets in each adapter, whose interrupts are of core 0; all packets are
+/// made on core 1.
+///
+/// Completions are 20 us apart by the left adapter and 40 us by the right. Interrupts can be pending at core
+/// 0 for `A = 5 (⌈A/20⌉ + 4) + 5 (⌈A/40⌉ + 4) = 70 us`.
+///
+/// *Under O1* a section of the link scheduler is 2 us, so `α = 20/18` on core 1. Behind a block the film
+/// has `R = α (10 + 10 + 2 (2 + 2) + 2 (4 + ⌈R/40⌉))`, the last for starts to the right: `⌈R/40⌉ = 2`.
+/// Then `b = 2 (20 + 3) + 10 + 2 + A + 20 + 3 + 2 · 2 + 5 (4 + ⌈(b + A)/40⌉) = 210 us`.
+///
+/// *Under O2* the thread is on core 0 and waits for no block. `R = 10 + 10`, and the film's packet has one
+/// call of the thread: `b = 2 (20 + 3) + 10 + 2 + A + 20 + 3 + 2 + 5 (4 + ⌈(b + A)/40⌉) = 208 us`.
+#[test]
+fn two_adapters_of_stages_behind_two_cores() {
+    let on_core_1 = |channel: String| channel.replace("source = {", "core = 1\nsource = {");
+    let channels = [
+        channel("film", "b", "real_time", "kind = \"periodic\""),
+        channel("side", "c", "best_effort", "kind = \"continuous\""),
+    ];
+    let bound = |paradigm| {
+        let link = format!("paradigm = \"{paradigm}\", depth = 2");
+        let text = text(&link, ONE_STAGE, &channels.clone().map(on_core_1));
+        let text = text.replace("[host.costs]", "cores = 2\n[host.costs]\nipi = \"0 us\"");
+        first_bound(&of_text(&text)).as_secs_f64() * 1e6
+    };
+    about(bound("O1"), 40.0 * 20.0 / 18.0 + 210.0);
+    about(bound("O2"), 20.0 + 208.0);
 }
