@@ -1,6 +1,7 @@
 //! CPU time of other links, by hand.
 
 use super::*;
+use crate::counted::counted;
 
 const fn us(us: u64) -> Span {
     Span::from_us(us)
@@ -223,4 +224,31 @@ fn an_adapter_of_stages_may_interrupt_several_times() {
     assert_eq!(by_thread(slow), by_time(vec![each(10), each(5), each(5)]));
     let by_packets = Beside { above: vec![], each: ps(260), once: ps(260 * 8), per_start: ps(500) };
     assert_eq!(by_thread(fast), by_packets);
+}
+
+/// Frames keep a resource of ours for 2 us in each 100 us. Then packets wait for (10 + 5 + 25 + 2)/0.98 + 15
+/// + 15 us, of which handlers make one in 20 us. Each 19 us another link takes 15 us of the CPU, and 45 us
+/// at once. More frames arrive for each part of the time that is left: (10 + 5 + 25 + 2 + 0.9 · 19/4)
+/// 4/(4 − 0.38) + 30 us.
+#[test]
+fn what_other_links_take_lets_more_frames_arrive() {
+    let held = Interference {
+        above: Above::Interrupt,
+        cost: Span::ZERO,
+        adapter: us(2),
+        burst: 0,
+        interval: us(100),
+    };
+    let once = |others| {
+        let link = LinkCosts::new(us(10), Span::ZERO).into();
+        let other = OtherLink { apart: us(19), longest: None, interrupts: 1, buffers: None };
+        let environment = Environment { link, interference: vec![held], others, ..host(other) };
+        let all = Population::of_best_effort(&environment).with(&environment, &packet(us(1000)));
+        counted(&environment, &all).map(|counted| counted.once)
+    };
+    let of = |waiting: u64| Some(u128::from(us(15 * (waiting + 2 + 1 + 1)).as_ps()));
+    assert_eq!(once(vec![]), of(1 + 4));
+    let other = OtherLink { apart: us(19), longest: None, interrupts: 1, buffers: None };
+    assert_eq!(once(vec![other]), of(1 + 5));
+    assert_eq!(once(vec![OtherLink { apart: us(15), ..other }]), None, "frames without end");
 }
