@@ -1,6 +1,6 @@
 //! A host of one core with several adapters of stages: promises and times worked out by hand.
 
-use laxity_admission::Formula;
+use laxity_admission::{Formula, Reason};
 use laxity_scenario::Scenario;
 use laxity_units::Span;
 use laxity_world::experiment::Experiment;
@@ -194,6 +194,44 @@ fn an_interrupt_of_the_other_adapter_delays_a_packet() {
         let link = format!("paradigm = \"{paradigm}\"");
         assert_eq!(worst(&link, 20), us(leaves - 995), "{paradigm}");
         assert_eq!(worst(&link, 40), us(1049 - 995), "{paradigm}");
+    }
+}
+
+/// A message of five frames that arrives by the right adapter needs buffers for them there, and none in
+/// the left.
+///
+/// Where a core reads responses of one adapter while another starts packets, no number of slots is known
+/// to be enough for a response queue that drops frames.
+#[test]
+fn frames_need_the_room_of_the_adapter_by_which_they_arrive() {
+    let arrives = channel("film", "a", "real_time", "kind = \"periodic\"")
+        .replace("from = \"a\"", "from = \"c\"")
+        .replace("\"1000 B\"", "\"5000 B\"");
+    let receives = |adapter: &str, more: &str, cores: u32| {
+        let stage = "receive = [{ name = \"store\", queue = [{ order = \"fifo\" }], phase = [{ fixed = \"5 us\" }] }]";
+        let generic = |name: &str| format!("[node.a.adapter.{name}]\nkind = \"generic\"\n");
+        let text = text("paradigm = \"O1\"", ONE_STAGE, std::slice::from_ref(&arrives))
+            .replace("[host.costs]", &format!("cores = {cores}\n[host.costs]\nipi = \"0 us\""))
+            .replace(&generic("left"), &format!("{}{stage}\n", generic("left")))
+            .replace(&generic("right"), &format!("{}{stage}\n", generic("right")))
+            .replace(&generic(adapter), &format!("{}{more}\n", generic(adapter)));
+        let promises =
+            promise::promises(&of_text(&text), Formula::Corrected).expect("it is covered").channels;
+        match &promises[0] {
+            Promise::Admitted(_) => Ok(()),
+            Promise::Refused(refused) => Err(refused.refusal.reason),
+            other => panic!("{other:?}"),
+        }
+    };
+    let no_room = Err(Reason::NoRoomInAdapter);
+    let buffers = |shared: u32| format!("receive_buffers = {{ shared = {shared}, overload = \"drop\" }}");
+    let queue = "response_queue = [{ answers = \"received\", slots = 500, overload = \"drop\" }, { answers = \"sent\" }]";
+    for cores in [1, 2] {
+        assert_eq!(receives("left", &buffers(1), cores), Ok(()), "{cores}");
+        assert_eq!(receives("right", &buffers(1), cores), no_room, "{cores}");
+        assert_eq!(receives("right", &buffers(500), cores), Ok(()), "{cores}");
+        assert_eq!(receives("left", queue, cores), Ok(()), "{cores}");
+        assert_eq!(receives("right", queue, cores), if cores == 1 { Ok(()) } else { no_room }, "{cores}");
     }
 }
 
