@@ -226,10 +226,10 @@ fn an_adapter_of_stages_may_interrupt_several_times() {
     assert_eq!(by_thread(fast), by_packets);
 }
 
-/// Frames keep a resource of ours for 2 us in each 100 us. Then packets wait for (10 + 5 + 25 + 2)/0.98 + 15
-/// + 15 us, of which handlers make one in 20 us. Each 19 us another link takes 15 us of the CPU, and 45 us
-/// at once. More frames arrive for each part of the time that is left: (10 + 5 + 25 + 2 + 0.9 · 19/4)
-/// 4/(4 − 0.38) + 30 us.
+/// Frames keep a resource of ours for 2 us in each 100 us. Then packets wait for (10 + 5 + 25 + 2)/0.98 us
+/// and two times 15 us, of which handlers make one in 20 us. Each 19 us another link takes 15 us of the
+/// CPU, and 45 us at once. More frames arrive for each part of the time that is left, which is a wait of
+/// (10 + 5 + 25 + 2 + 0.9 · 19/4) · 4/(4 − 0.38) us and two times 15 us.
 #[test]
 fn what_other_links_take_lets_more_frames_arrive() {
     let held = Interference {

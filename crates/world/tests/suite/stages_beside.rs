@@ -235,7 +235,7 @@ fn frames_need_the_room_of_the_adapter_by_which_they_arrive() {
     }
 }
 
-/// A host of two cores with two packets in each adapter, whose interrupts are of core 0; all packets are
+/// A host of two cores with two packets in each adapter. Adapters interrupt core 0, and all packets are
 /// made on core 1.
 ///
 /// Completions are 20 us apart by the left adapter and 40 us by the right. Interrupts can be pending at core
