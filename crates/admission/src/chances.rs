@@ -236,7 +236,12 @@ impl<'a> Demand<'a> {
         });
         let streams: Option<Vec<Stream>> = all.collect();
         let effort = Effort::of(1);
-        let host = Host { constant: shared.constant(), stairs: &[], activations: &shared.activations, effort: &effort };
+        let host = Host {
+            constant: shared.constant(),
+            stairs: &[],
+            activations: &shared.activations,
+            effort: &effort,
+        };
         let end = streams.and_then(|streams| host.horizon(streams.iter()));
         let above =
             shared.activations.iter().map(|task| task.service() as f64 / task.interval() as f64).sum();

@@ -195,11 +195,9 @@ pub struct OtherLink {
     pub apart: Span,
     /// Time of its longest packet; `None` if its adapter has stages.
     pub longest: Option<Span>,
-    /// Interrupts of each packet: its completion, and the progress that its adapter reports; at least
-    /// 1.
+    /// Interrupts of each packet: its completion, and reports of progress; at least 1.
     pub interrupts: u32,
-    /// Packets that there may be on their way to its adapter, by all that is sent there; `None` if
-    /// that has no end.
+    /// Packets on their way to its adapter, by all that is sent there; `None` if without end.
     pub buffers: Option<u64>,
 }
 

@@ -17,8 +17,8 @@
 //! d_n = l_n (D − Σ w) / Σ l.
 //! ```
 //!
-//! A hop that needs next to nothing would get next to nothing, and then take no later channel, however
-//! short its packets: each counts as a tenth of the mean `l` at the least.
+//! A hop that needs hardly any time would get hardly any, and could then take no later channel, however
+//! short its packets. So each hop counts as a tenth of the mean `l` at the least.
 //!
 //! Some hops cannot use a deadline beyond a latest one: `D_order` knows none beyond `I_min`. Such a
 //! hop leaves the rest of its part to the others. Static scenarios and the manager share this
@@ -128,7 +128,7 @@ fn room(needs: &Needs) -> u128 {
     u128::from(needs.latest.saturating_sub(needs.least).as_ps())
 }
 
-/// Where no hop needs any time, each still counts, or the path would share nothing out.
+/// Where no hop needs any time, each counts as one.
 fn weight(needs: &Needs, floor: Span) -> u128 {
     u128::from(needs.least.max(floor).as_ps().max(1))
 }
@@ -174,7 +174,7 @@ mod tests {
 
     /// 120 are needed, so each counts as 4 at the least, and the slack of 124 is shared out as 4, 60, 60.
     #[test]
-    fn a_hop_that_needs_nothing_gets_a_part() {
+    fn a_hop_that_needs_no_time_gets_a_part() {
         let hops = [hop(0, 999), hop(60, 999), hop(60, 999)];
         assert_eq!(divided(&hops, 244, Division::Proportional), Some(vec![4, 120, 120]));
     }

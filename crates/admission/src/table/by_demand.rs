@@ -9,8 +9,8 @@ use laxity_units::{Bytes, Span};
 
 use super::super::below::is_link_alone;
 use super::super::demand::{self, Failure, Host, Stair, Stream};
-use super::super::terms::ps;
 use super::super::response::demand;
+use super::super::terms::ps;
 use super::*;
 
 impl AdmissionTable {
