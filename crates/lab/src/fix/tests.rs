@@ -46,11 +46,13 @@ fn written(fixes: &Fixes, what: &str) -> Option<String> {
     fixes.fixes.iter().find(alone).map(|fix| fix.things[0].then.clone())
 }
 
-/// The second sender waits for a packet in the adapter, for the first, and then sends its own: 3
-/// ms, which is beyond its interval.
+/// The second sender waits for a packet of the log, for the first, and then sends its own: 3 ms, which
+/// is beyond its interval.
 #[test]
 fn each_thing_is_changed_as_far_as_it_has_to_be() {
-    let scenario = scenario("[admission]\ntest = \"demand\"\n", "2.5 ms", "2.5 ms");
+    let log = "[[channel]]\nname = \"log\"\nclass = \"best_effort\"\nmax_message = \"1000 B\"\nburst = 1\n\
+               source = { kind = \"periodic\", interval = \"1 s\" }\n";
+    let scenario = scenario(&format!("[admission]\ntest = \"demand\"\n{log}"), "2.5 ms", "2.5 ms");
     let fixes = found(&scenario);
     assert_eq!((fixes.asked, fixes.lacking, fixes.pairs), (2, 1, 0), "{fixes:#?}");
     assert_eq!(written(&fixes, "deadline of c").as_deref(), Some("3 ms"));

@@ -157,16 +157,16 @@ fn a_regulator_behind_another_queue_has_no_bound() {
     );
 }
 
-/// A host under multi-class EDF promises 80 us. It sends by logical arrival, and each of its channels has a
-/// regulator of its own, so no message is shifted behind the first port: 80, 80 and 40 us.
+/// A host under multi-class EDF promises 40 us. It sends by logical arrival, and each of its channels has a
+/// regulator of its own, so no message is shifted behind the first port: 40, 80 and 80 us.
 #[test]
 fn a_host_with_a_table_sends_into_regulators() {
     let head = HEAD.replace(r#"cpu = "fifo", link = { order = "fifo" }"#, r#"cpu = "multiclass_edf""#);
     let both = [channel("a", "a", "r", "462 B", "4 ms"), channel("b", "b", "r", "462 B", "4 ms")].concat();
     let found = bound_and_worst(&[&head[..], &regulated(STAR, LEVEL), &both].concat());
-    assert!(found.iter().all(|(bound, worst)| *bound == 160.0 && worst <= bound), "{found:?}");
+    assert!(found.iter().all(|(bound, worst)| *bound == 120.0 && worst <= bound), "{found:?}");
     let line = bound_and_worst(&[&head[..], &regulated(LINE, LEVEL), &both].concat());
-    assert!(line.iter().all(|(bound, worst)| *bound == 80.0 + 80.0 + 80.0 && worst <= bound), "{line:?}");
+    assert!(line.iter().all(|(bound, worst)| *bound == 40.0 + 80.0 + 80.0 && worst <= bound), "{line:?}");
     // The adapter of such a host gets each packet as the CPU makes it.
     let handed = head
         .replace("cpu = \"multiclass_edf\"", "cpu = \"multiclass_edf\", link = { paradigm = \"adapter\" }");

@@ -119,15 +119,14 @@ fn frames_that_share_a_link_arrive_one_after_the_other() {
     assert_eq!(found.iter().map(|(_, worst)| *worst).fold(0.0, f64::max), 120.0);
 }
 
-/// A host under multi-class EDF holds early messages and has a table of its own. It promises 80 us,
-/// since a packet that is not on time may be under way, so messages are shifted by up to 40 us. The
-/// receiver has that order, too: it holds each message until its bound.
+/// A host under multi-class EDF holds early messages and has a table of its own. It promises 40 us, and
+/// messages meet at the port. The receiver has that order, too: it holds each message until its bound.
 #[test]
 fn a_host_with_a_table_sends_into_a_queue() {
     let head = HEAD.replace(r#"cpu = "fifo", link = { order = "fifo" }"#, r#"cpu = "multiclass_edf""#);
     let both = [channel("a", "a", "r", "462 B", "4 ms"), channel("b", "b", "r", "462 B", "4 ms")].concat();
     let found = bound_and_worst(&[&head, STAR, &both].concat());
-    assert!(found.iter().all(|(bound, worst)| *bound == 160.0 && worst <= bound), "{found:?}");
+    assert!(found.iter().all(|(bound, worst)| *bound == 120.0 && worst <= bound), "{found:?}");
 }
 
 /// A frame of level 1 began a nanosecond before that of level 0 arrived, so both take 120 us. Level 1
@@ -152,7 +151,7 @@ fn best_effort_blocks_a_port_by_strict_priority_for_one_frame() {
     let flood = "[[channel]]\nname = \"flood\"\nclass = \"best_effort\"\nmax_message = \"1462 B\"\nburst = 4\nfrom = \"b\"\nto = \"r\"\nsource = { kind = \"continuous\" }\n";
     let experiment = of(&[&head, &star, &channel("a", "a", "r", "462 B", "4 ms"), flood].concat());
     let bound = promises(&experiment)[0].bound().expect("a bound");
-    assert_eq!(bound, Span::from_us(80 + 120 + 40));
+    assert_eq!(bound, Span::from_us(40 + 120 + 40));
     let worst = run(&experiment).channels[0].worst.expect("messages are sent");
     assert!(worst > 80e-6 && worst <= bound.as_secs_f64(), "{worst}");
 }

@@ -5,6 +5,8 @@ use laxity_scenario::Scenario;
 use laxity_units::Span;
 use laxity_world::promise::{self, Filled, Promise};
 
+use crate::common::free;
+
 fn promises(text: &str) -> Vec<Promise> {
     let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
     promise::promises(&scenario.first(), Formula::Corrected).unwrap().channels
@@ -42,11 +44,15 @@ fn two_channels_in_opposite_directions_are_admitted() {
              burst = 1\nmin_interval = \"10 ms\"\ndeadline = \"5 ms\"\nsource = {{ kind = \"periodic\" }}\n"
         )
     };
-    let network = "title = \"both ways\"\nnode = { a = {}, b = {} }\n[network]\nrate = \"100 Mbit/s\"\n[network.l]\njoins = [\"a\", \"b\"]\n\
-                   [run]\ntime = \"1 s\"\n";
+    let network = format!(
+        "title = \"both ways\"\n[host]\nprofile = \"mc68040\"\ncosts = {{ {} }}\nsubsystem = {{ packet = \"1000 B\" }}\n\
+         [node.a]\n[node.b]\n[network]\nrate = \"100 Mbit/s\"\n[network.l]\njoins = [\"a\", \"b\"]\n[run]\ntime = \"1 s\"\n",
+        free()
+    );
     let both = promises(&format!("{network}{}{}", channel("a", "b"), channel("b", "a")));
-    let bounds: Vec<_> = both.iter().map(Promise::bound).collect();
-    assert_eq!(bounds, [Some(Span::from_us(160)); 2]);
+    let us = |us| Some(Span::from_us(us));
+    let bounds: Vec<_> = both.iter().map(|promise| (promise.bound(), promise.delivery_bound())).collect();
+    assert_eq!(bounds, [(us(80), us(160)); 2]);
 }
 
 /// The first keeps 450 us alone, and with a second of the same node no more, whatever that has to

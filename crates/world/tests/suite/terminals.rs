@@ -115,15 +115,15 @@ fn the_bound_is_that_of_the_path_and_of_the_receiver() {
     let experiment = experiment(&flooded(PATH));
     let promise = promised(&experiment);
     let [sender, port, receiver] = promise.hops() else { panic!("three hops: {promise:?}") };
-    // A packet of the same length may be on either link.
-    assert_eq!((sender.kept, sender.way, port.kept, port.way), (us(20), us(1), us(20), us(1)));
+    // A packet of the flood, of 1 us, may be on the second link.
+    assert_eq!((sender.kept, sender.way, port.kept, port.way), (us(10), us(1), us(11), us(1)));
     // A turn each 100 us; a packet in hand, the poll, and the packet; then the program.
     let parts = receiver.wait.terms().iter().chain(receiver.service.terms());
     let costs: Vec<Span> = parts.map(|term| term.cost).collect();
     assert_eq!(costs[..2], [us(100), us(3 + 1 + 3)]);
     assert_eq!(receiver.kept, costs.into_iter().sum());
-    assert_eq!(promise.delivery_bound(), Some(us(42) + receiver.kept));
-    assert_eq!(receiver.bound.deadline, us(1000 - 42));
+    assert_eq!(promise.delivery_bound(), Some(us(23) + receiver.kept));
+    assert_eq!(receiver.bound.deadline, us(1000 - 23));
     let channel = kept(&experiment);
     assert_eq!(channel.delivery_bound, promise.delivery_bound().map(Span::as_secs_f64));
     // It has its path, and the time to a turn.
