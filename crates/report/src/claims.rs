@@ -137,7 +137,6 @@ pub(crate) fn tried(script: &str) -> Result<(), String> {
 }
 
 /// The variables that a script sees.
-#[derive(Clone)]
 struct Court<'a> {
     results: &'a Results,
     vocabulary: record::Vocabulary,
@@ -165,7 +164,7 @@ impl<'a> Court<'a> {
     /// The same court with the comparisons of `answers`. The records are shared.
     fn answering(&self, answers: &Answers) -> Self {
         let engine = engine::new(&self.seen, &self.vocabulary, answers, &self.meter).into();
-        Self { engine, ..self.clone() }
+        Self { engine, ..self.with(self.runs.clone(), self.indices.clone()) }
     }
 
     /// The same with the runs at one point of an axis only.
@@ -178,7 +177,14 @@ impl<'a> Court<'a> {
             .filter(|(index, _)| here(index))
             .map(|(i, run)| (*i, run.clone()))
             .unzip();
-        Self { indices, runs, ..self.clone() }
+        self.with(runs, indices)
+    }
+
+    /// The same with those runs only.
+    fn with(&self, runs: Array, indices: Vec<usize>) -> Self {
+        let (vocabulary, engine) = (self.vocabulary.clone(), self.engine.clone());
+        let (seen, meter) = (self.seen.clone(), self.meter.clone());
+        Self { vocabulary, runs, indices, engine, seen, meter, ..*self }
     }
 
     /// The value of a script.

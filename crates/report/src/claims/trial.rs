@@ -40,11 +40,12 @@ impl Judge {
         let stub = Court::of(&results, None);
         for answers in Answers::on_stub() {
             let all = stub.answering(&answers);
+            // Before anything has run, draws do not differ.
+            let draw = self.claims.iter().find_map(|compiled| compiled.draws(&all));
+            let draw = draw.map(|(index, _)| all.at(index, 0));
             for compiled in &self.claims {
                 let claim = &compiled.claim;
-                // Before anything has run, draws do not differ.
-                let draw = compiled.draws(&all).map(|(index, _)| all.at(index, 0));
-                let court = draw.as_ref().unwrap_or(&all);
+                let court = draw.as_ref().filter(|_| claim.by_draw).unwrap_or(&all);
                 let scripts = [("holds", Some(&claim.holds), Some(&compiled.holds))];
                 let shows = ("shows", claim.shows.as_ref(), compiled.shows.as_ref());
                 for (script, text, ast) in scripts.into_iter().chain([shows]) {
