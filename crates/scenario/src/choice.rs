@@ -346,7 +346,8 @@ impl Choice for Division {
         (
             "proportional",
             Division::Proportional,
-            "Each hop has its least deadline, and a part of the slack in proportion to it, or to a tenth of the mean of all where that is more.",
+            "Each hop has its least deadline, and a part of the slack in proportion to it, or to a tenth of the mean \
+             of all where that is more.",
         ),
         ("equal", Division::Equal, "Each hop has its least deadline and an equal part of the slack."),
         ("shared", Division::Equal, "The former name of `equal`."),

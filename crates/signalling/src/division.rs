@@ -79,22 +79,23 @@ pub fn divide(hops: &[Needs], budget: Span, division: Division) -> Result<Vec<Sp
             _ => Ok(hops.iter().map(|needs| each.min(needs.latest).max(needs.least)).collect()),
         };
     }
-    let floor = taken / (10 * hops.len().max(1) as u64);
+    // Where no hop needs any time, each counts as one.
+    let floor = (taken / (10 * hops.len().max(1) as u64)).max(Span::from_ps(1));
+    let weights: Vec<u128> = hops.iter().map(|needs| needs.least.max(floor).as_ps().into()).collect();
     let mut open: Vec<usize> = (0..hops.len()).collect();
     match division {
         // A hop with little room for its weight leaves a rest. With such hops first, one pass
         // shares all of it out.
-        Division::Proportional => open.sort_by(|a, b| {
-            let (a, b) = (&hops[*a], &hops[*b]);
-            (room(a) * weight(b, floor)).cmp(&(room(b) * weight(a, floor)))
-        }),
+        Division::Proportional => {
+            open.sort_by(|a, b| (room(&hops[*a]) * weights[*b]).cmp(&(room(&hops[*b]) * weights[*a])));
+        }
         Division::Equal => open.sort_by_key(|n| room(&hops[*n])),
         Division::Slowest | Division::Alike => open.sort_by_key(|n| std::cmp::Reverse(hops[*n].least)),
     }
-    let mut weights: u128 = hops.iter().map(|needs| weight(needs, floor)).sum();
+    let mut left: u128 = weights.iter().sum();
     for (done, n) in open.iter().enumerate() {
         let part = match division {
-            Division::Proportional => u128::from(slack.as_ps()) * weight(&hops[*n], floor) / weights.max(1),
+            Division::Proportional => u128::from(slack.as_ps()) * weights[*n] / left.max(1),
             Division::Equal => u128::from(slack.as_ps()) / (open.len() - done) as u128,
             Division::Slowest | Division::Alike => u128::from(slack.as_ps()),
         };
@@ -102,7 +103,7 @@ pub fn divide(hops: &[Needs], budget: Span, division: Division) -> Result<Vec<Sp
         let part = Span::from_ps(part as u64);
         deadlines[*n] += part;
         slack -= part;
-        weights -= weight(&hops[*n], floor);
+        left -= weights[*n];
     }
     Ok(deadlines)
 }
@@ -126,11 +127,6 @@ fn late(hops: &[Needs], missing: Span) -> HopsTooLate {
 
 fn room(needs: &Needs) -> u128 {
     u128::from(needs.latest.saturating_sub(needs.least).as_ps())
-}
-
-/// Where no hop needs any time, each counts as one.
-fn weight(needs: &Needs, floor: Span) -> u128 {
-    u128::from(needs.least.max(floor).as_ps().max(1))
 }
 
 fn sum(hops: &[Needs]) -> Span {
