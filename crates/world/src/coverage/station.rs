@@ -36,12 +36,7 @@ pub(super) fn covered(
         experiment.host(node).subsystem.link;
     let held = early.horizon.is_zero();
     let at = (node, LinkId::FIRST);
-    let kinds = kinds(experiment, at, host.by_level || host.is_levelled());
-    let (flows, floods) = flows(experiment, at);
-    let window = |depth, nothing_early| {
-        let kinds = kinds.clone();
-        Window { depth, by_level: host.by_level, nothing_early, kinds, flows, floods }
-    };
+    let window = windows(experiment, at, host);
     let at_once = |nothing_early: bool| {
         let ways = open(experiment, node, description, &window(u32::MAX, nothing_early))?;
         Ok(ways.of(&Covered { model: ResourceModel::Handed, ..host.clone() }))
@@ -102,16 +97,17 @@ pub(super) fn beside(
     host: &Covered,
 ) -> Result<(Behind, bool), Uncovered> {
     let LinkConfig { early, depth, .. } = experiment.host(node).subsystem.link;
-    let (flows, floods) = flows(experiment, (node, link));
-    let window = Window {
-        depth,
-        by_level: host.by_level,
-        nothing_early: early.horizon.is_zero(),
-        kinds: kinds(experiment, (node, link), host.by_level),
-        flows,
-        floods,
-    };
+    let window = windows(experiment, (node, link), host)(depth, early.horizon.is_zero());
     behind(experiment, (node, link), description, &window)
+}
+
+/// What is in the adapter of a link of a node, which goes by `host`: by the most packets, and by whether
+/// none is early.
+fn windows(experiment: &Experiment, at: (usize, LinkId), host: &Covered) -> impl Fn(u32, bool) -> Window {
+    let by_level = host.by_level;
+    let kinds = kinds(experiment, at, by_level || host.is_levelled());
+    let (flows, floods) = flows(experiment, at);
+    move |depth, nothing_early| Window { depth, by_level, nothing_early, kinds: kinds.clone(), flows, floods }
 }
 
 /// Channels that send by a link of a node, at most, and those of them that send best effort.
