@@ -83,7 +83,7 @@ impl Population {
         self.add_block(environment, role, environment.block_real_time, packets, Completions::One);
         self.add_silent(request.program().map_or(0, |program| ps(program.work)));
         if request.is_sent() {
-            let packet = spec.max_message.min(environment.packet);
+            let packet = spec.largest_packet(environment.packet);
             self.largest_real_time = self.largest_real_time.max(Some(packet));
             let further = if packets > 1 { ps(environment.host.packet) } else { 0 };
             let first = protocol(environment, role, (1, packets));
@@ -151,7 +151,7 @@ impl Population {
     fn add(&mut self, environment: &Environment, spec: &TrafficSpec, sent: bool) {
         self.largest_message = self.largest_message.max(spec.max_message);
         if sent {
-            self.largest_packet = self.largest_packet.max(Some(spec.max_message.min(environment.packet)));
+            self.largest_packet = self.largest_packet.max(Some(spec.largest_packet(environment.packet)));
             self.smallest_packet = self.smallest_packet.min(spec.smallest_packet(environment.packet));
         }
     }

@@ -407,7 +407,7 @@ impl RateTable {
         Share {
             tick: spec.tick(),
             burst: spec.max_message,
-            largest: spec.max_message.min(self.packet),
+            largest: spec.largest_packet(self.packet),
             smallest: spec.smallest_packet(self.packet),
             messages: asked.whole.then_some(Messages { least: spec.min_message, most: spec.max_message }),
             level: asked.level,

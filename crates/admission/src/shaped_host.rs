@@ -159,13 +159,13 @@ impl ShapedHost {
     /// The longest packet and the shortest one of `asked`, with all that surrounds them on the link.
     fn frames(&self, asked: &Request) -> (Bytes, Bytes) {
         let spec = asked.spec();
-        let longest = self.link.on_link(spec.max_message.min(self.packet));
+        let longest = self.link.on_link(spec.largest_packet(self.packet));
         (longest, self.link.on_link(spec.smallest_packet(self.packet)))
     }
 
     /// The time of the longest packet of `asked` on the link.
     fn service(&self, asked: &Request) -> Span {
-        self.link.transmit(asked.spec().max_message.min(self.packet))
+        self.link.transmit(asked.spec().largest_packet(self.packet))
     }
 
     /// `C_j`.

@@ -68,6 +68,11 @@ impl TrafficSpec {
         Fragmentation::new(self.max_message, packet)
     }
 
+    /// Largest packet that a conforming message can contain with packets of at most `packet`.
+    pub fn largest_packet(&self, packet: Bytes) -> Bytes {
+        self.max_message.min(packet)
+    }
+
     /// Smallest packet that a conforming message can contain with packets of at most `packet`: the
     /// shortest tail over the whole range of sizes.
     pub fn smallest_packet(&self, packet: Bytes) -> Bytes {

@@ -268,16 +268,13 @@ fn agree(experiment: &Experiment, node: usize, levels: u32) -> Result<(), Uncove
 /// Whether frames of a node by its null adapter of a link have that link to themselves, wherever its
 /// channels go.
 fn medium(experiment: &Experiment, (node, link): (usize, LinkId)) -> Result<(), Uncovered> {
-    for (network, Network { medium, members, .. }) in experiment.networks.iter().enumerate() {
+    for (network, Network { medium, .. }) in experiment.networks_at((node, link)) {
         let sends = |channel: &ChannelSpec| {
             channel.passages_from(node).any(|hop| channel.ways.get(hop).is_none_or(|way| *way == network))
         };
-        let leads = || members.contains(&node) && experiment.link_to(node, network) == link;
         match medium {
             MediumSpec::PointToPoint => {}
-            MediumSpec::TokenRing(_) | MediumSpec::Csma(_)
-                if leads() && experiment.channels.iter().any(sends) =>
-            {
+            MediumSpec::TokenRing(_) | MediumSpec::Csma(_) if experiment.channels.iter().any(sends) => {
                 return Err(Uncovered::Contended);
             }
             MediumSpec::TokenRing(_) | MediumSpec::Csma(_) => {}

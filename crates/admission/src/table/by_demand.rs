@@ -45,13 +45,14 @@ impl AdmissionTable {
         let (activations, channels) = all.split_at(shared.activations.len());
         let effort = Effort::of(MOST_LOOKS);
         let (constant, stairs) = self.waits(&shared, &self.found_with(request));
-        let host = Host { constant, stairs: &stairs, activations, effort: &effort };
-        let raised = self.raised(&stairs, constant < shared.constant(), request);
+        let raised = stairs.as_deref().and_then(|stairs| self.raised(stairs, request));
+        let host =
+            Host { constant, stairs: stairs.as_deref().unwrap_or_default(), activations, effort: &effort };
         let without = |late| self.late(request, service, all, late, None);
         let made = changed.then(|| self.streams_of(channels));
         let streams = made.as_deref().unwrap_or(&self.streams);
         if changed || raised.is_some() {
-            let host = Host { stairs: raised.as_deref().unwrap_or(&stairs), ..host };
+            let host = Host { stairs: raised.as_deref().unwrap_or(host.stairs), ..host };
             match demand::feasible(host, streams) {
                 Ok(()) => {}
                 Err(Failure::Untold) if demand::feasible_by_lines(host, streams) => {}
@@ -74,21 +75,20 @@ impl AdmissionTable {
     }
 
     /// `W` and the bursts without the packet below, and the stairs of that packet, where `shared` is of
-    /// `population`; no stairs where `W` is the same for all windows.
-    pub(super) fn waits(&self, shared: &Shared, population: &Population) -> (u128, Vec<Stair>) {
+    /// `population`; `None` where `W` is the same for all windows.
+    pub(super) fn waits(&self, shared: &Shared, population: &Population) -> (u128, Option<Vec<Stair>>) {
         let Some(largest) = population.with_adapter().filter(|_| self.is_link_alone(population)) else {
-            return (shared.constant(), Vec::new());
+            return (shared.constant(), None);
         };
         let packets = self.channels.iter().filter_map(|channel| self.packet(&channel.request));
         let rest = self.best_effort.largest_packet.map(|size| self.stair(u64::MAX, size));
         let longest = ps(self.environment.link.transmit(largest));
-        (shared.constant() - longest, demand::stairs(packets.chain(rest).collect()))
+        (shared.constant() - longest, Some(demand::stairs(packets.chain(rest).collect())))
     }
 
     /// The stairs with `request` below all others; `None` if that makes no difference.
-    fn raised(&self, stairs: &[Stair], is_alone: bool, request: &Request) -> Option<Vec<Stair>> {
-        let packet = self.packet(request).filter(|_| is_alone)?;
-        let below = Stair { before: u64::MAX, ..packet };
+    fn raised(&self, stairs: &[Stair], request: &Request) -> Option<Vec<Stair>> {
+        let below = Stair { before: u64::MAX, ..self.packet(request)? };
         let differs = demand::wait_below(stairs, u64::MAX - 1) < below.wait;
         differs.then(|| demand::stairs(stairs.iter().copied().chain([below]).collect()))
     }
@@ -101,7 +101,7 @@ impl AdmissionTable {
 
     /// The largest packet of a channel that is sent.
     fn packet(&self, request: &Request) -> Option<Stair> {
-        let size = request.spec().max_message.min(self.environment.packet);
+        let size = request.spec().largest_packet(self.environment.packet);
         request.is_sent().then(|| self.stair(request.deadline().as_ps(), size))
     }
 
@@ -139,6 +139,7 @@ impl AdmissionTable {
         effort: &Effort,
     ) -> Vec<Bound> {
         let (constant, stairs) = self.waits(shared, &self.found_for);
+        let stairs = stairs.unwrap_or_default();
         let host = Host { constant, stairs: &stairs, activations: above, effort };
         let worst = demand::responses(host, &self.streams, tasks);
         let bound = |(priority, channel): (usize, &Channel)| {

@@ -84,6 +84,7 @@ impl AdmissionTable {
             }
             Test::Demand => {
                 let (constant, stairs) = self.waits(shared, &self.population);
+                let stairs = stairs.unwrap_or_default();
                 let host = Host { constant, stairs: &stairs, activations: above, effort: &effort };
                 let streams = self.streams_of(tasks);
                 feasible(host, &streams).is_ok() || feasible_by_lines(host, &streams)

@@ -28,7 +28,7 @@ fn stations(experiment: &Experiment, promises: &Promises) -> Vec<[String; 4]> {
     let mut needs: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
     for (channel, promise) in experiment.channels.iter().zip(&promises.channels) {
         let Promise::Admitted(hops) = promise else { continue };
-        let packet = channel.spec.max_message.min(experiment.packet()).get();
+        let packet = channel.spec.largest_packet(experiment.packet()).get();
         for hop in hops.iter().filter(|hop| hop.room.is_none()) {
             let (packets, bytes) = needs.entry(hop.node).or_default();
             *packets = packets.saturating_add(hop.backlog);

@@ -131,7 +131,7 @@ impl Graph {
             let interval = channel.spec.min_interval.as_secs_f64();
             let share = |link: &LinkCosts| {
                 let packets = channel.spec.fragmentation(experiment.packet());
-                let packet = channel.spec.max_message.min(experiment.packet());
+                let packet = channel.spec.largest_packet(experiment.packet());
                 let times = link.transmit(packet).as_secs_f64() * (packets.packets() - 1) as f64;
                 (times + link.transmit(packets.last()).as_secs_f64()) / interval
             };

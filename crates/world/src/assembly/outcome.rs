@@ -427,8 +427,7 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
         let mut frames = BTreeMap::new();
         for (channel, promise) in self.experiment.channels.iter().zip(&self.promises) {
             for hop in promise.hops() {
-                if let (Some(bound), Some(before)) = (hop.frames, hop.hop.checked_sub(1)) {
-                    let link = self.experiment.link_to(hop.node, channel.ways[before]);
+                if let (Some(bound), Some(link)) = (hop.frames, self.experiment.link_in(channel, hop.hop)) {
                     frames.entry((hop.node, link)).or_insert(bound);
                 }
             }

@@ -47,9 +47,7 @@ pub(super) fn covered(experiment: &Experiment, node: usize, host: &Covered) -> R
         if channel.reader.is_some() && placed.reader != placed.handler {
             return Err(Uncovered::CoresProgram);
         }
-        let came_by = hop.checked_sub(1).map(|before| {
-            channel.ways.get(before).map_or(LinkId::FIRST, |way| experiment.link_to(node, *way))
-        });
+        let came_by = experiment.link_in(channel, hop);
         if channel.class == Class::RealTime && came_by.is_some_and(|link| placed.handler != hears(link)) {
             return Err(Uncovered::CoresIncoming);
         }

@@ -18,10 +18,7 @@ pub(super) fn medium(
     description: &Description,
 ) -> Result<FrameMedium, Uncovered> {
     let mut turns = None;
-    let at = |(number, network): &(usize, &Network)| {
-        network.members.contains(&node) && experiment.link_to(node, *number) == link
-    };
-    let networks = || experiment.networks.iter().enumerate().filter(at);
+    let networks = || experiment.networks_at((node, link));
     for (number, network) in networks() {
         match &network.medium {
             MediumSpec::PointToPoint => {}

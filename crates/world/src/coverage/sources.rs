@@ -16,7 +16,7 @@ pub(crate) fn sources(experiment: &Experiment, node: usize) -> Sources {
     let mut sources = BTreeMap::new();
     for channel in &experiment.channels {
         let smallest = channel.spec.smallest_packet(experiment.packet());
-        let largest = channel.spec.max_message.min(experiment.packet());
+        let largest = channel.spec.largest_packet(experiment.packet());
         let hops = channel.route.windows(2).zip(&channel.ways);
         for (hop, way) in hops.filter(|(hop, _)| hop[1] == node) {
             let (least, most) = sources.entry((hop[0], *way)).or_insert((smallest, largest));

@@ -56,6 +56,20 @@ impl Experiment {
         channel.ways.get(hop).map_or(LinkId::FIRST, |way| self.link_to(channel.route[hop], *way))
     }
 
+    /// The link by which `channel` comes to the station of `hop`; `None` at its first.
+    pub fn link_in(&self, channel: &ChannelSpec, hop: usize) -> Option<LinkId> {
+        let way = channel.ways.get(hop.checked_sub(1)?);
+        Some(way.map_or(LinkId::FIRST, |way| self.link_to(channel.route[hop], *way)))
+    }
+
+    /// The networks to which that link of a node leads, each with its number.
+    pub fn networks_at(&self, (node, link): (usize, LinkId)) -> impl Iterator<Item = (usize, &Network)> {
+        let leads = move |(number, network): &(usize, &Network)| {
+            network.members.contains(&node) && self.link_to(node, *number) == link
+        };
+        self.networks.iter().enumerate().filter(leads)
+    }
+
     /// The largest packet: hosts that exchange messages agree on it.
     pub fn packet(&self) -> Bytes {
         self.host(0).subsystem.packet

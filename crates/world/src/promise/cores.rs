@@ -89,10 +89,8 @@ fn is_called(
         let may = ahead || channel.has_best_effort();
         let waits = may && channel.packet_overflow == PacketOverflow::Block;
         placed.handler == core
-            && match hop.checked_sub(1) {
-                Some(before) => is_elsewhere(
-                    channel.ways.get(before).map_or(LinkId::FIRST, |way| experiment.link_to(node, *way)),
-                ),
+            && match experiment.link_in(channel, hop) {
+                Some(link) => is_elsewhere(link),
                 None => {
                     placed.application != core || waits && is_elsewhere(experiment.link_out(channel, hop))
                 }
@@ -107,7 +105,7 @@ fn sent(experiment: &Experiment, leaving: &[(usize, usize)]) -> Option<(Bytes, B
     let packet = experiment.packet();
     let sizes = leaving.iter().map(|(channel, _)| {
         let spec = &experiment.channels[*channel].spec;
-        (spec.smallest_packet(packet), spec.max_message.min(packet))
+        (spec.smallest_packet(packet), spec.largest_packet(packet))
     });
     sizes.reduce(|(least, most), (small, large)| (least.min(small), most.max(large)))
 }

@@ -406,7 +406,7 @@ impl Part<'_> {
         let before = entry.before.iter();
         let before = before.fold(ways, |all, hop| all.saturating_add(hop.kept).saturating_add(hop.way));
         let room = channel.deadline.unwrap_or(Span::MAX).saturating_sub(before);
-        let packet = channel.spec.max_message.min(self.experiment.packet());
+        let packet = channel.spec.largest_packet(self.experiment.packet());
         let own = channel.senders()[entry.first..].iter().filter_map(|&station| {
             let link = self.experiment.link(station, LinkId::FIRST)?;
             Some(link.transmit(packet))
@@ -428,7 +428,7 @@ impl Part<'_> {
             let (kept, node) = (by.saturating_sub(passed), channel.route[hop]);
             passed = passed.max(by);
             let link = experiment.link(node, LinkId::FIRST).unwrap_or_default();
-            let own = link.transmit(channel.spec.max_message.min(experiment.packet())).min(kept);
+            let own = link.transmit(channel.spec.largest_packet(experiment.packet())).min(kept);
             let backlog = self.present(entry, found, place).saturating_mul(packets);
             let role = if hop == 0 { Role::Send } else { Role::Relay };
             hops.push(self.hop(channel, (hop, node, role), (kept.saturating_sub(own), own), backlog));

@@ -345,8 +345,7 @@ fn arrivals_by<'a>(
     channel: &'a ChannelSpec,
     (node, link): (usize, LinkId),
 ) -> impl Iterator<Item = usize> + 'a {
-    let passages = channel.passages(node).filter(|hop| *hop > 0);
-    passages.filter(move |hop| experiment.link_to(node, channel.ways[hop - 1]) == link)
+    channel.passages(node).filter(move |hop| experiment.link_in(channel, *hop) == Some(link))
 }
 
 /// The arrivals of `channel` after `hop` of its path.

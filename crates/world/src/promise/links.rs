@@ -189,7 +189,7 @@ pub(super) fn other_links(
         let packet = experiment.packet();
         let spec = |(i, _): &(usize, usize)| experiment.channels[*i].spec;
         let Some(smallest) = sent.iter().map(|i| spec(i).smallest_packet(packet)).min() else { continue };
-        let largest = sent.iter().map(|i| spec(i).max_message.min(packet)).max().unwrap_or(packet);
+        let largest = sent.iter().map(|i| spec(i).largest_packet(packet)).max().unwrap_or(packet);
         let longest = behind.alone().map(|link| link.transmit(largest));
         let apart = behind.apart(smallest);
         if apart.is_zero() {

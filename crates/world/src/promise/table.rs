@@ -310,8 +310,8 @@ fn inside_at<'a>(
     channel: &ChannelSpec,
     hop: usize,
 ) -> Option<&'a Inside> {
-    let (station, way) = (channel.route[hop], channel.ways.get(hop.checked_sub(1)?)?);
-    inside[station].get(usize::from(experiment.link_to(station, *way).0))?.as_ref()
+    let link = experiment.link_in(channel, hop)?;
+    inside[channel.route[hop]].get(usize::from(link.0))?.as_ref()
 }
 
 /// The longest time from the end of a transmission of `channel` at `hop` until the next hop knows
@@ -382,7 +382,7 @@ fn sharing(
     let groups = experiment.groups.iter().map(Group::from).collect();
     let mut sharing = Sharing { speed, flows: Vec::new(), without: Bytes::ZERO, frame, groups };
     for channel in experiment.channels.iter().filter(|channel| channel.senders().contains(&station)) {
-        let largest = channel.spec.max_message.min(packet);
+        let largest = channel.spec.largest_packet(packet);
         if shares && channel.class == Class::BestEffort && !channel.share.is_none() {
             // Without enforcement a channel may send any traffic.
             let kept = experiment.host(channel.route[0]).subsystem.enforcement;

@@ -122,7 +122,6 @@ fn shorter(experiment: &Experiment, channel: &ChannelSpec, hop: usize) -> Span {
 /// Whether the station of hop `at` hears of a frame of `channel` with its last bit.
 fn hears_at_once(experiment: &Experiment, channel: &ChannelSpec, at: usize) -> bool {
     let station = channel.route[at];
-    let link = || experiment.link_to(station, channel.ways[at - 1]);
-    experiment.outlet(station).is_some()
-        || matches!(experiment.adapter_of(station, link()), AdapterSpec::Null(_))
+    let is_null = |link| matches!(experiment.adapter_of(station, link), AdapterSpec::Null(_));
+    experiment.outlet(station).is_some() || experiment.link_in(channel, at).is_some_and(is_null)
 }

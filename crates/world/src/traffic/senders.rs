@@ -87,7 +87,7 @@ pub(crate) fn by_sender(experiment: &Experiment, node: usize, from: (usize, usiz
             let most = hosts.entry(*sender).or_default();
             *most = (*most).max(pushed);
             ports.extend(before.iter().copied());
-            let largest = channel.spec.max_message.min(experiment.packet());
+            let largest = channel.spec.largest_packet(experiment.packet());
             sizes.0 = sizes.0.min(channel.spec.smallest_packet(experiment.packet()));
             sizes.1 = sizes.1.max(largest);
         }

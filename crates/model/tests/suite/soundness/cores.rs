@@ -100,7 +100,7 @@ impl Places<'_> {
             let specs = (0..case.channels.len()).filter(|i| by(self.channel(*i)));
             let specs = specs.map(|i| *case.request(i).spec());
             let sizes =
-                specs.map(|spec| (spec.smallest_packet(case.packet), spec.max_message.min(case.packet)));
+                specs.map(|spec| (spec.smallest_packet(case.packet), spec.largest_packet(case.packet)));
             let without = case.best_effort.iter().enumerate().filter(|(i, _)| by(self.best_effort(*i)));
             let without = without.map(|(_, size)| (tail(size), (*size).min(case.packet)));
             let sent = sizes.chain(without).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));

@@ -15,7 +15,7 @@ pub(super) fn frames(experiment: &Experiment, channel: &ChannelSpec, framing: Li
     let packet = experiment.packet();
     (
         framing.on_link(channel.spec.smallest_packet(packet)),
-        framing.on_link(channel.spec.max_message.min(packet)),
+        framing.on_link(channel.spec.largest_packet(packet)),
     )
 }
 
