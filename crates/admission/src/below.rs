@@ -88,14 +88,19 @@ impl Lower {
 
 /// Whether the CPU takes no time for `all` channels, and their packets have the link one by one.
 pub(super) fn is_link_alone(environment: &Environment, all: &Population) -> bool {
+    let by_packet = environment.depth == 1 && !environment.ahead;
+    is_without_cpu(environment, all) && by_packet
+}
+
+/// Whether the CPU takes no time for `all` channels, on a host with one link.
+pub(super) fn is_without_cpu(environment: &Environment, all: &Population) -> bool {
     let host = &environment.host;
-    let by_packet = matches!(environment.model, ResourceModel::Ideal | ResourceModel::O1);
-    let at_once = !matches!(environment.counting, Counting::Polls(_));
+    let at_once = matches!(environment.model, ResourceModel::Ideal | ResourceModel::O1)
+        && !matches!(environment.counting, Counting::Polls(_));
     let calls = [host.switch(), host.interrupt, host.link_scheduling];
     let without_cpu = all.block == 0 && calls.iter().all(|cost| cost.is_zero());
     // The timers of a host without costs are there, and take no time.
     let above = environment.interference.iter().any(|it| !it.cost.is_zero() || !it.adapter.is_zero());
-    let others = above || !environment.others.is_empty();
-    let alone = environment.depth == 1 && environment.link.is_alone() && !environment.ahead && !others;
-    environment.formula == Formula::Corrected && by_packet && at_once && without_cpu && alone
+    let alone = environment.link.is_alone() && environment.others.is_empty() && !above;
+    environment.formula == Formula::Corrected && at_once && without_cpu && alone
 }

@@ -13,6 +13,9 @@
 /// The level of every channel, from the response time `r` and the limit of each in priority order;
 /// `None` if `levels` do not suffice.
 pub(super) fn assign(channels: &[(u64, u64)], levels: u32) -> Option<Vec<u32>> {
+    if channels.len() <= levels as usize {
+        return Some((0..channels.len() as u32).collect());
+    }
     let mut starts = vec![0];
     let mut least = u64::MAX;
     for (place, &(response, limit)) in channels.iter().enumerate() {
@@ -22,7 +25,7 @@ pub(super) fn assign(channels: &[(u64, u64)], levels: u32) -> Option<Vec<u32>> {
             least = limit;
         }
     }
-    while starts.len() < channels.len().min(levels as usize) {
+    while starts.len() < levels as usize {
         let end = |i: usize| starts.get(i + 1).copied().unwrap_or(channels.len());
         let largest = (0..starts.len()).max_by_key(|&i| (end(i) - starts[i], usize::MAX - i))?;
         starts.insert(largest + 1, starts[largest] + (end(largest) - starts[largest]).div_ceil(2));

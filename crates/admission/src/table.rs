@@ -52,8 +52,8 @@
 //!
 //! which contradicts (1) at `x = s + y ≤ D < f`. Hence `f ≤ D`. ∎
 //!
-//! The proof needs that `W` is the same for all channels. Fixed priorities by hand have a `W` for
-//! each level ([`super::below`]), with no proof under EDF.
+//! The proof needs that `W` is the same for all channels. Fixed priorities have a `W` for each level by hand
+//! ([`super::below`]), and at a link alone each channel has (`table/on_levels.rs`), with no proof under EDF.
 
 mod alike;
 mod at_deadlines;
@@ -62,12 +62,18 @@ mod by_hand;
 mod by_level;
 mod by_order;
 mod late;
+mod on_levels;
 mod relax;
 mod release;
+mod through;
+mod waits;
 
-use laxity_units::Span;
+use std::borrow::Cow;
+
+use laxity_units::{Bytes, Span};
 
 use at_deadlines::at_deadlines;
+use on_levels::OnLevels;
 
 use super::decision::{
     AdmissionId, AdmissionRefusal, Bound, Claimant, Decision, Deficit, Impossible, Reason, Scarce,
@@ -87,6 +93,8 @@ use laxity_qos::channel::Block;
 const ONE_BY_ONE: usize = 2;
 /// Looks that the bounds of all channels may take, about a second.
 const MOST_LOOKS_AT_ALL: u64 = 1 << 28;
+/// The least deadline that there is.
+const LEAST_DEADLINE: Span = Span::from_ps(1);
 /// How many deadlines late a refused newcomer is still told its lateness exactly.
 const DIAGNOSED: u64 = 8;
 
@@ -120,6 +128,8 @@ pub struct AdmissionTable {
     tasks: Vec<Task>,
     /// The channels again, as the demand test sees them; empty under `D_order`.
     streams: Vec<Stream>,
+    /// Channels that take no time here, and are in no order.
+    through: Vec<(AdmissionId, Request)>,
     next_id: u64,
 }
 
@@ -187,6 +197,7 @@ impl AdmissionTable {
             channels: Vec::new(),
             tasks: Vec::new(),
             streams: Vec::new(),
+            through: Vec::new(),
             next_id: 0,
         })
     }
@@ -214,12 +225,12 @@ impl AdmissionTable {
 
     /// How many channels are admitted.
     pub fn len(&self) -> usize {
-        self.channels.len()
+        self.channels.len() + self.through.len()
     }
 
     /// Whether no channel is admitted.
     pub fn is_empty(&self) -> bool {
-        self.channels.is_empty()
+        self.len() == 0
     }
 
     /// The longest work between two preemption points, switches excluded; `None` if there may be no
@@ -230,26 +241,9 @@ impl AdmissionTable {
 
     /// Request of an admitted channel.
     pub fn admitted(&self, id: AdmissionId) -> Option<&Request> {
-        self.channels.iter().find(|channel| channel.id == id).map(|channel| &channel.request)
-    }
-
-    /// `S` of a message of `request`, as if it were admitted now: `M/S` is the throughput the
-    /// formula predicts.
-    pub fn service_time(&self, request: &Request) -> Result<Breakdown, AdmissionRefusal> {
-        let shared = self.shared_with(request)?;
-        Ok(shared.service(&self.environment, request))
-    }
-
-    /// `W`, as if `request` were admitted now; the bursts of work above the handlers are not in it.
-    pub fn wait_time(&self, request: &Request) -> Result<Breakdown, AdmissionRefusal> {
-        let shared = self.shared_with(request)?;
-        Ok(match self.by_hand(request) {
-            Some(_) => self.wait_above(request, &shared, |other| other.level() > request.level()),
-            None if self.is_link_alone(&self.found_with(request)) => {
-                self.wait_above(request, &shared, |other| other.deadline() > request.deadline())
-            }
-            None => shared.wait,
-        })
+        let ordered = self.channels.iter().map(|channel| (channel.id, &channel.request));
+        let mut all = ordered.chain(self.through.iter().map(|(id, request)| (*id, request)));
+        all.find(|(other, _)| *other == id).map(|(_, request)| request)
     }
 
     /// The least deadline that could be promised in place of the one of `request` now, given every
@@ -258,20 +252,29 @@ impl AdmissionTable {
         match self.test {
             // The newcomer's place depends on the others' deadlines and not on its own.
             Test::DOrder => self.least_deadline_from(request, 0),
-            Test::Demand => self.least_by_demand(request),
+            Test::Demand if self.is_through(request) => Ok(LEAST_DEADLINE),
+            Test::Demand => self.with_all_in_order(request)?.least_by_demand(request),
         }
     }
 
     /// The same under `D_order`, no higher than `from`.
     pub fn least_deadline_from(&self, request: &Request, from: usize) -> Result<Span, AdmissionRefusal> {
-        Ok(Span::from_ps(self.place_by_order(&request.loosest(), from)?.bound))
+        if self.is_through(request) {
+            return Ok(LEAST_DEADLINE);
+        }
+        let table = self.with_all_in_order(request)?;
+        Ok(Span::from_ps(table.place_by_order(&request.loosest(), from)?.least))
     }
 
     /// Under `D_order`: the highest priority that the admitted channels tolerate it at, as they do
     /// any lower one; `None` if they tolerate it at none, or no deadline up to `I_min` could be
     /// promised there.
     pub fn highest_priority(&self, request: &Request) -> Option<usize> {
-        self.place_by_order(&request.loosest(), 0).ok().map(|placed| placed.place)
+        if self.is_through(request) {
+            return Some(0);
+        }
+        let table = self.with_all_in_order(request).ok()?;
+        table.place_by_order(&request.loosest(), 0).ok().map(|placed| placed.place)
     }
 
     /// Admits `request`, or says why not and leaves the table unchanged.
@@ -282,6 +285,23 @@ impl AdmissionTable {
     /// The same, under `D_order` at a priority no higher than `from`, counted from the highest;
     /// there are as many channels at least.
     pub fn request_from(&mut self, request: Request, from: usize) -> Decision {
+        if self.is_through(&request) {
+            return self.let_through(request);
+        }
+        match self.with_all_in_order(&request) {
+            Ok(Cow::Borrowed(_)) => self.put_in_order(request, from),
+            Ok(Cow::Owned(mut table)) => {
+                let decision = table.put_in_order(request, from);
+                if matches!(decision, Decision::Admitted { .. }) {
+                    *self = table;
+                }
+                decision
+            }
+            Err(refusal) => Decision::Refused(refusal),
+        }
+    }
+
+    fn put_in_order(&mut self, request: Request, from: usize) -> Decision {
         let placed = self.within_reach(&request).and_then(|()| match self.test {
             Test::DOrder => self.place_by_order(&request, from),
             Test::Demand => self.place_by_demand(&request),
@@ -300,7 +320,11 @@ impl AdmissionTable {
     /// The same. By the demand test a channel has its deadline where response times take more than that
     /// number of looks.
     pub(super) fn bounds_within(&self, looks: u64) -> Vec<Bound> {
-        let Some(shared) = &self.shared else { return Vec::new() };
+        let ordered = self.shared.as_ref().map(|shared| self.bounds_in_order(shared, looks));
+        ordered.into_iter().flatten().chain(self.bounds_through()).collect()
+    }
+
+    fn bounds_in_order(&self, shared: &Shared, looks: u64) -> Vec<Bound> {
         let (above, tasks) = self.tasks.split_at(self.above());
         if self.test == Test::Demand {
             return self.bounds_by_demand(shared, above, tasks, &Effort::of(looks));
@@ -308,37 +332,26 @@ impl AdmissionTable {
         if self.is_by_hand() {
             return self.bounds_by_hand(shared, above, tasks);
         }
-        let mut responses = Vec::with_capacity(tasks.len());
         let effort = Effort::of(MOST_LOOKS_AT_ALL);
-        sweep(shared.constant(), above, claims(&self.channels, tasks), &effort, |_, r| {
-            responses.push(r.expect("an admitted channel meets its deadline"));
-        });
-        let levels = self.environment.levels.map(|levels| {
-            self.levels(&responses, levels).expect("the levels sufficed when the last channel was admitted")
-        });
+        let claims: Vec<Claim> = claims(&self.channels, tasks).collect();
+        // For EDF each channel has a level of its own.
+        let levels = self.environment.levels.unwrap_or(u32::MAX);
+        let on_levels = OnLevels::new(shared.constant(), (above, &claims), levels, &effort)
+            .expect("the levels sufficed when the last channel was admitted");
+        let order = self.channels.iter().map(|channel| &channel.request);
+        let alone = self.alone((shared, &self.found_for), order);
         let bound = |(priority, channel): (usize, &Channel)| {
-            // A channel that shares a level waits for all of it.
-            let lowest = levels.as_ref().map_or(priority, |levels| levels::lowest_beside(levels, priority));
-            let r = responses[lowest];
+            let r = on_levels.bound((priority, &channel.request), alone.as_ref(), &effort);
             let service = tasks[priority].service();
-            let wait = shared.wait.picoseconds();
+            let wait = alone.as_ref().map_or(shared.constant(), |alone| on_levels.wait(priority, alone));
+            let wait = wait - shared.bursts;
             // Where the bound is a line's, more of it may be above than is waited for.
             let others = u128::from(r) - wait - service;
             let parts = Parts { wait, service, others, above: shared.bursts + demand(above, r) };
-            channel.bound(
-                (priority, levels.as_ref().map(|levels| levels[priority])),
-                Worst::at_once(r),
-                parts,
-            )
+            let level = self.environment.levels.map(|_| on_levels.level(priority));
+            channel.bound((priority, level), Worst::at_once(r), parts)
         };
         self.channels.iter().enumerate().map(bound).collect()
-    }
-
-    /// The level of each channel, given its response time by itself.
-    fn levels(&self, responses: &[u64], levels: u32) -> Option<Vec<u32>> {
-        let channels: Vec<_> =
-            responses.iter().copied().zip(self.channels.iter().map(Channel::deadline)).collect();
-        levels::assign(&channels, levels)
     }
 
     fn place_of(&self, id: AdmissionId) -> Option<usize> {
@@ -384,7 +397,7 @@ impl AdmissionTable {
     }
 
     fn insert(&mut self, request: Request, placed: Placed) -> Decision {
-        let Placed { place, bound, task, shared, tasks } = placed;
+        let Placed { place, bound, least: _, task, shared, tasks } = placed;
         let id = AdmissionId(self.next_id);
         self.next_id += 1;
         self.found_for = self.found_with(&request);
@@ -452,6 +465,8 @@ fn refused((resource, deficit, reason): Impossible) -> AdmissionRefusal {
 struct Placed {
     place: usize,
     bound: u64,
+    /// The least deadline that it could ask for.
+    least: u64,
     task: Task,
     /// Present, with all tasks under it, if the newcomer changes what all have in common.
     shared: Option<Shared>,

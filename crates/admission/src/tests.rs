@@ -8,12 +8,15 @@ mod demand;
 mod environment;
 mod exact;
 mod literature;
+mod naive;
+mod ports;
 mod refusals;
 mod release;
 mod stations;
 mod tandem;
 
 use laxity_units::{Bytes, Span};
+pub(super) use naive::Naive;
 use proptest::prelude::*;
 
 use super::model::Shared;
@@ -323,60 +326,6 @@ pub(super) fn requests() -> impl Strategy<Value = Vec<Request>> {
             Request::new(spec, Span::from_ms(ms) * tenths / 10).unwrap().at(role)
         });
     prop::collection::vec(request, 1..40)
-}
-
-/// `D_order` as it is stated: every place from the top, every response time from scratch.
-pub(super) struct Naive {
-    pub(super) environment: Environment,
-    pub(super) admitted: Vec<Request>,
-}
-
-impl Naive {
-    pub(super) fn shared(&self, order: &[Request]) -> Option<Shared> {
-        let environment = &self.environment;
-        let all = order
-            .iter()
-            .fold(Population::of_best_effort(environment), |all, request| all.with(environment, request));
-        Shared::new(environment, &all).ok()
-    }
-
-    pub(super) fn response(&self, shared: &Shared, order: &[Request], place: usize) -> Option<u128> {
-        let demand = |request: &Request| shared.demand(&self.environment, request);
-        let limit = u128::from(order[place].deadline().as_ps());
-        let own = shared.constant() + demand(&order[place]);
-        let mut r = own;
-        while r <= limit {
-            let t = u64::try_from(r).unwrap();
-            let higher = order[..place]
-                .iter()
-                .map(|request| demand(request) * u128::from(t.div_ceil(request.spec().min_interval.as_ps())));
-            let next = own + higher.sum::<u128>() + response::demand(&shared.activations, t);
-            if next == r {
-                return Some(r);
-            }
-            r = next;
-        }
-        None
-    }
-
-    fn request(&mut self, request: Request, from: usize) -> Option<(usize, u128)> {
-        for place in from..=self.admitted.len() {
-            let mut order = self.admitted.clone();
-            order.insert(place, request);
-            let shared = self.shared(&order)?;
-            let meets = |at: usize| self.response(&shared, &order, at);
-            if (place + 1..order.len()).any(|at| meets(at).is_none()) {
-                continue;
-            }
-            let bound = meets(place)?;
-            if (0..place).any(|at| meets(at).is_none()) {
-                return None;
-            }
-            self.admitted = order;
-            return Some((place, bound));
-        }
-        unreachable!("nobody stands below the lowest place")
-    }
 }
 
 proptest! {

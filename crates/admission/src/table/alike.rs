@@ -68,6 +68,9 @@ impl AdmissionTable {
 
     fn several(&self, request: &Request, most: u64) -> Option<Several> {
         self.within_reach(request).ok()?;
+        if self.is_through(request) {
+            return None;
+        }
         let shared = self.shared_with(request).ok().filter(|shared| self.shared.as_ref() == Some(shared))?;
         let task = Task::new(request.spec().min_interval.as_ps(), shared.demand(&self.environment, request))?;
         match self.test {

@@ -5,12 +5,10 @@
 //! deadline: a few dozen passes over all channels. One that changes it costs another walk over all
 //! the others, which may fail.
 
-use laxity_units::{Bytes, Span};
+use laxity_units::Span;
 
-use super::super::below::is_link_alone;
 use super::super::demand::{self, Failure, Host, Stair, Stream};
 use super::super::response::demand;
-use super::super::terms::ps;
 use super::*;
 
 impl AdmissionTable {
@@ -29,7 +27,7 @@ impl AdmissionTable {
             return Err(self.late(request, service, all, late, None));
         }
         let place = self.channels.partition_point(|channel| channel.deadline() <= deadline);
-        Ok(Placed { place, bound: deadline, task, shared, tasks })
+        Ok(Placed { place, bound: deadline, least, task, shared, tasks })
     }
 
     /// The changes that `request` would make, and the least deadline it could have.
@@ -77,36 +75,24 @@ impl AdmissionTable {
     /// `W` and the bursts without the packet below, and the stairs of that packet, where `shared` is of
     /// `population`; `None` where `W` is the same for all windows.
     pub(super) fn waits(&self, shared: &Shared, population: &Population) -> (u128, Option<Vec<Stair>>) {
-        let Some(largest) = population.with_adapter().filter(|_| self.is_link_alone(population)) else {
+        let Some(constant) = self.without_packet(shared, population) else {
             return (shared.constant(), None);
         };
-        let packets = self.channels.iter().filter_map(|channel| self.packet(&channel.request));
-        let rest = self.best_effort.largest_packet.map(|size| self.stair(u64::MAX, size));
-        let longest = ps(self.environment.link.transmit(largest));
-        (shared.constant() - longest, Some(demand::stairs(packets.chain(rest).collect())))
+        let packets = self.channels.iter().map(|channel| self.packet(&channel.request));
+        let rest = self.best_effort.largest_packet;
+        let rest = rest.map(|size| Stair { before: u64::MAX, wait: self.on_link(size) });
+        (constant, Some(demand::stairs(packets.chain(rest).collect())))
     }
 
     /// The stairs with `request` below all others; `None` if that makes no difference.
     fn raised(&self, stairs: &[Stair], request: &Request) -> Option<Vec<Stair>> {
-        let below = Stair { before: u64::MAX, ..self.packet(request)? };
+        let below = Stair { before: u64::MAX, ..self.packet(request) };
         let differs = demand::wait_below(stairs, u64::MAX - 1) < below.wait;
         differs.then(|| demand::stairs(stairs.iter().copied().chain([below]).collect()))
     }
 
-    /// Whether `W` differs with the window, by (2) of [`demand`].
-    pub(super) fn is_link_alone(&self, population: &Population) -> bool {
-        let by_demand = self.test == Test::Demand && !self.environment.early;
-        by_demand && is_link_alone(&self.environment, population)
-    }
-
-    /// The largest packet of a channel that is sent.
-    fn packet(&self, request: &Request) -> Option<Stair> {
-        let size = request.spec().largest_packet(self.environment.packet);
-        request.is_sent().then(|| self.stair(request.deadline().as_ps(), size))
-    }
-
-    fn stair(&self, before: u64, size: Bytes) -> Stair {
-        Stair { before, wait: ps(self.environment.link.transmit(size)) }
+    fn packet(&self, request: &Request) -> Stair {
+        Stair { before: request.deadline().as_ps(), wait: self.longest_packet(request) }
     }
 
     /// The refusal of a newcomer with which `streams` would fail whatever its deadline; `None` for

@@ -59,7 +59,7 @@ impl AdmissionTable {
                 });
             }
         };
-        Ok(Placed { place, bound, task, shared: changed.then_some(shared), tasks })
+        Ok(Placed { place, bound, least: bound, task, shared: changed.then_some(shared), tasks })
     }
 
     /// Every channel's bound, where all have a level by hand.

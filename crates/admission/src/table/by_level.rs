@@ -61,8 +61,7 @@ impl ByLevel<'_> {
         let (simple, sharp) = (Effort::of(MOST_LOOKS), Effort::of(MOST_LOOKS));
         let tasks: Vec<Task> =
             self.above.iter().copied().chain(self.channels.iter().map(|it| it.1)).collect();
-        let is_alone = is_link_alone(self.environment, &self.population)
-            && self.channels.iter().all(|(request, _)| request.is_sent());
+        let is_alone = is_link_alone(self.environment, &self.population);
         let mut responses = Vec::with_capacity(self.channels.len());
         for (level, wait) in waits {
             let level = level.clone();
@@ -85,6 +84,10 @@ impl ByLevel<'_> {
                 continue;
             }
             for at in level {
+                if !self.channels[at].0.is_sent() {
+                    responses.push(together()?);
+                    continue;
+                }
                 let mut others = tasks[..=higher].to_vec();
                 let task = others.remove(self.above.len() + at);
                 let (own, limit) = (Selected { wait: constant, task, last: self.last(at) }, deadline(&at));

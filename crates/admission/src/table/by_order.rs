@@ -50,9 +50,14 @@ impl AdmissionTable {
         let higher = &all[..above.len() + place];
         let blocked_by = place.checked_sub(1).map(|lowest| self.channels[lowest].id);
         match response_or_line(own, higher, deadline, &effort) {
-            Ok(bound) => {
-                let bound = self.bound_on_level(&shared, all, (request, task), (place, bound), &effort)?;
-                Ok(Placed { place, bound, task, shared: changed.then_some(shared), tasks })
+            Ok(response) => {
+                let mut placed =
+                    Placed { place, bound: response, least: response, task, shared: None, tasks: None };
+                if let Some(levels) = self.environment.levels {
+                    (placed.least, placed.bound) =
+                        self.bounds_on_level(&shared, all, (request, task), place, levels)?;
+                }
+                Ok(Placed { shared: changed.then_some(shared), tasks, ..placed })
             }
             Err(late) => {
                 let late = diagnosed(late, (own, higher), deadline, &effort);
@@ -89,29 +94,27 @@ impl AdmissionTable {
         0
     }
 
-    /// The bound of a newcomer at `place`, `bound` by itself, where it may have to share a
-    /// priority; refused if there are not enough of them.
-    fn bound_on_level(
+    /// The response time and the bound of a newcomer at `place` on a level, which it may have to share;
+    /// refused if there are not enough levels.
+    fn bounds_on_level(
         &self,
         shared: &Shared,
         tasks: &[Task],
         (request, task): (&Request, Task),
-        (place, bound): (usize, u64),
-        effort: &Effort,
-    ) -> Result<u64, AdmissionRefusal> {
-        let Some(levels) = self.environment.levels else { return Ok(bound) };
+        place: usize,
+        levels: u32,
+    ) -> Result<(u64, u64), AdmissionRefusal> {
         let (above, channels) = tasks.split_at(shared.activations.len());
         let mut all: Vec<Claim> = claims(&self.channels, channels).collect();
         all.insert(place, Claim { task, limit: request.deadline().as_ps() });
-        let mut responses = Vec::with_capacity(all.len());
-        sweep(shared.constant(), above, all.iter().copied(), effort, |at, r| {
-            responses.push((r.expect("all meet their deadlines one by one"), all[at].limit));
-        });
-        let assigned = levels::assign(&responses, levels);
-        let assigned =
-            assigned.ok_or_else(|| refused((Scarce::Levels, Deficit::Unbounded, Reason::SharedLevels)))?;
-        let lowest = levels::lowest_beside(&assigned, place);
-        Ok(responses[lowest].0)
+        let effort = Effort::of(MOST_LOOKS);
+        let on_levels = OnLevels::new(shared.constant(), (above, &all), levels, &effort);
+        let too_few = (Scarce::Levels, Deficit::Unbounded, Reason::SharedLevels);
+        let on_levels = on_levels.ok_or_else(|| refused(too_few))?;
+        let mut order: Vec<&Request> = self.channels.iter().map(|channel| &channel.request).collect();
+        order.insert(place, request);
+        let alone = self.alone((shared, &self.found_with(request)), order.into_iter());
+        Ok((on_levels.together(place), on_levels.bound((place, request), alone.as_ref(), &effort)))
     }
 
     fn sweep_for_place(&self, constant: u128, above: &[Task], task: Task, channels: &[Task]) -> usize {

@@ -20,6 +20,15 @@ impl AdmissionTable {
     /// if a request for it is refused whatever other channels there are: for want of buffers, or
     /// beyond `I_min` under [`Test::DOrder`].
     pub fn relax(&mut self, id: AdmissionId, deadline: Span) -> bool {
+        if let Some(place) = self.place_through(id) {
+            let request = self.through[place].1.within(deadline);
+            let stays = deadline >= self.through[place].1.deadline()
+                && buffers::check(&self.environment, &request).is_ok();
+            if stays {
+                self.through[place].1 = request;
+            }
+            return stays;
+        }
         let Some(place) = self.place_of(id) else { return false };
         let request = self.channels[place].request.within(deadline);
         if deadline < self.channels[place].request.deadline() || self.within_reach(&request).is_err() {

@@ -15,6 +15,10 @@ use super::*;
 impl AdmissionTable {
     /// Gives up a channel's reservation; `false` if there is none.
     pub fn release(&mut self, id: AdmissionId) -> bool {
+        if let Some(place) = self.place_through(id) {
+            self.through.remove(place);
+            return true;
+        }
         let Some(place) = self.place_of(id) else { return false };
         let task = self.tasks.remove(self.above() + place);
         let gone = self.channels.remove(place);
@@ -75,12 +79,12 @@ impl AdmissionTable {
         match self.test {
             Test::DOrder => {
                 let mut responses = Vec::with_capacity(tasks.len());
-                sweep(shared.constant(), above, claims(&self.channels, tasks), &effort, |_, r| {
-                    responses.extend(r);
+                sweep(shared.constant(), above, claims(&self.channels, tasks), &effort, |at, r| {
+                    responses.extend(r.map(|r| (r, self.channels[at].deadline())));
                 });
                 let levels = self.environment.levels;
                 responses.len() == tasks.len()
-                    && levels.is_none_or(|levels| self.levels(&responses, levels).is_some())
+                    && levels.is_none_or(|levels| levels::assign(&responses, levels).is_some())
             }
             Test::Demand => {
                 let (constant, stairs) = self.waits(shared, &self.population);

@@ -262,17 +262,19 @@ fn a_port_by_the_demand_test_is_edf_without_preemption() {
     assert!(both > 500 && neither > 500, "{both} by both, {neither} by neither");
 }
 
-/// Frames of 40, 80 and 120 us each 1000, 400 and 600 us, due by the next, over a link that serves
-/// the earliest due without preemption, in all phases on a grid of 10 us.
-fn worst_of_all_phases() -> [u64; 3] {
-    const TASKS: [(u64, u64); 3] = [(4, 100), (8, 40), (12, 60)];
+/// In tens of microseconds.
+const TASKS: [(u64, u64); 3] = [(4, 100), (8, 40), (12, 60)];
+
+/// Frames of 40, 80 and 120 us each 1000, 400 and 600 us over a link that serves the least `rank` of a
+/// frame and its release without preemption, in all phases on a grid of 10 us.
+fn worst_of_all_phases(rank: impl Fn(usize, u64) -> u64) -> [u64; 3] {
     let mut worst = [0; 3];
     for phases in 0..100 * 40 * 60 {
         let mut next = [phases % 100, phases / 100 % 40, phases / 4000];
         let mut now = 0;
         while now < 240 {
             let released = (0..3).filter(|&n| next[n] <= now);
-            let Some(first) = released.min_by_key(|&n| next[n] + TASKS[n].1) else {
+            let Some(first) = released.min_by_key(|&n| rank(n, next[n])) else {
                 now = next.into_iter().min().unwrap();
                 continue;
             };
@@ -290,44 +292,57 @@ fn worst_of_all_phases() -> [u64; 3] {
 /// frame in its way, and the third the second and the first's.
 #[test]
 fn a_port_pays_for_the_longest_frame_that_is_due_later() {
-    assert_eq!(worst_of_all_phases(), [240, 190, 230]);
-    let bounds = |best_effort: u64| -> Vec<u64> {
-        let class = BestEffort {
-            max_message: Bytes::new(best_effort),
-            min_message: Bytes::new(best_effort),
-            role: Role::Send,
-            elsewhere: false,
-            program: Span::ZERO,
-        };
-        let environment = Environment {
-            host: HostCosts::default(),
-            link: LinkCosts::new(Span::ZERO, Span::from_ns(10)).into(),
-            packet: Bytes::from_kib(64),
-            best_effort: vec![class],
-            ..mc68040(ResourceModel::Ideal, 1, Formula::Corrected)
-        };
-        let mut table = AdmissionTable::with_test(environment, Test::Demand).unwrap();
-        let ids: Vec<AdmissionId> = [(40, 1000), (80, 400), (120, 600)]
-            .into_iter()
-            .map(|(frame, interval)| {
-                let size = Bytes::new(100 * frame);
-                let spec = TrafficSpec {
-                    max_message: size,
-                    min_message: size,
-                    burst: 1,
-                    min_interval: us(interval),
-                };
-                match table.request(Request::new(spec, us(interval)).unwrap()) {
-                    Decision::Admitted { id, .. } => id,
-                    refused => panic!("{refused:?}"),
-                }
-            })
-            .collect();
-        let all = table.bounds();
-        let of = |id: &AdmissionId| all.iter().find(|bound| bound.id == *id).unwrap().bound;
-        ids.iter().map(|id| of(id).div_floor(us(1))).collect()
-    };
+    assert_eq!(worst_of_all_phases(|n, released| released + TASKS[n].1), [240, 190, 230]);
+    let bounds = |best_effort| bounds_at_a_port(None, best_effort);
     // Beside frames of best effort of 120 us all three have one in their way, and the bounds are
     // what can be.
     assert_eq!((bounds(1), bounds(12_000)), (vec![240, 200, 240], vec![360, 200, 320]));
+}
+
+/// By fixed priorities each newcomer goes to the top, as those below it tolerate that. The first is then the
+/// lowest and waits for no lower frame, the second for one of it, and the third for one of the second.
+#[test]
+fn a_port_with_levels_pays_for_the_longest_frame_below() {
+    assert_eq!(worst_of_all_phases(|n, _| 2 - n as u64), [240, 230, 190]);
+    let bounds = |levels, best_effort| bounds_at_a_port(Some(levels), best_effort);
+    assert_eq!((bounds(8, 1), bounds(8, 12_000)), (vec![240, 240, 200], vec![360, 320, 240]));
+    // On one level there is no lower frame, and both others are before it.
+    assert_eq!((bounds(1, 1), bounds(1, 12_000)), (vec![240; 3], vec![360; 3]));
+}
+
+/// In microseconds, in the order of [`TASKS`], beside frames of best effort.
+fn bounds_at_a_port(levels: Option<u32>, best_effort: u64) -> Vec<u64> {
+    let class = BestEffort {
+        max_message: Bytes::new(best_effort),
+        min_message: Bytes::new(best_effort),
+        role: Role::Send,
+        elsewhere: false,
+        program: Span::ZERO,
+    };
+    let environment = Environment {
+        levels,
+        host: HostCosts::default(),
+        link: LinkCosts::new(Span::ZERO, Span::from_ns(10)).into(),
+        packet: Bytes::from_kib(64),
+        best_effort: vec![class],
+        ..mc68040(ResourceModel::Ideal, 1, Formula::Corrected)
+    };
+    let test = if levels.is_some() { Test::DOrder } else { Test::Demand };
+    let mut table = AdmissionTable::with_test(environment, test).unwrap();
+    let ids: Vec<AdmissionId> = TASKS
+        .into_iter()
+        .map(|(frame, interval)| (10 * frame, 10 * interval))
+        .map(|(frame, interval)| {
+            let size = Bytes::new(100 * frame);
+            let spec =
+                TrafficSpec { max_message: size, min_message: size, burst: 1, min_interval: us(interval) };
+            match table.request(Request::new(spec, us(interval)).unwrap()) {
+                Decision::Admitted { id, .. } => id,
+                refused => panic!("{refused:?}"),
+            }
+        })
+        .collect();
+    let all = table.bounds();
+    let of = |id: &AdmissionId| all.iter().find(|bound| bound.id == *id).unwrap().bound;
+    ids.iter().map(|id| of(id).div_floor(us(1))).collect()
 }

@@ -153,7 +153,7 @@ impl Station {
     ) -> Result<(Breakdown, Breakdown), AdmissionRefusal> {
         let request = &asked.rate.request;
         match self {
-            Station::Ordered(table) => Ok((table.wait_time(request)?, table.service_time(request)?)),
+            Station::Ordered(table) => table.terms(request, bound),
             Station::Several(links) => links.terms(asked, bound),
             Station::Rates(table) => Ok(table.terms(&asked.rate, bound)),
             Station::Host(table) => table.terms(&asked.rate, bound),
