@@ -13,7 +13,7 @@ use super::answer::{Hop, Promise, Promises, Refused};
 use super::station::GoesBy;
 use super::table::{Reservation, Reserved, Tables, longest_way};
 use super::{arriving, asks, backlog, chances, computing, fifo, via};
-use crate::coverage::{Uncovered, coverage, notices, receiving, spaced};
+use crate::coverage::{Coverage, Uncovered, coverage, notices, receiving, spaced};
 use crate::experiment::{ChannelSpec, Experiment, HostSpec, LocalDeadline, ReceiverSpec, System};
 
 /// Admits the channels of `experiment` in order, by `formula`; or why none of them can be promised
@@ -32,16 +32,37 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
 /// The same for the paths of channels, as far as the interfaces at which they end.
 pub(super) fn along_paths(experiment: &Experiment, formula: Formula) -> Result<Promises, Uncovered> {
     spaced(experiment)?;
-    let coverage = coverage(experiment)?;
+    let mut coverage = coverage(experiment)?;
     if chances::accepted(experiment) {
         let channels = chances::admit(experiment, &coverage, formula)?;
         return Ok(Promises { formula, channels, computing: Vec::new() });
     }
-    let mut tables = Tables::new(experiment, &coverage, formula);
+    loop {
+        let answered = answered(experiment, &coverage, formula)?;
+        let late = fifo::late(experiment, &answered.answers);
+        if late.is_empty() {
+            return answered.promises(experiment, formula);
+        }
+        late.into_iter().for_each(|(node, why)| coverage.withdraw(node, why));
+    }
+}
+
+/// The answers of all stations.
+struct Answered {
+    tables: Tables,
+    notices: Vec<Span>,
+    /// `None` for best effort, and for a channel that asks for what no station keeps.
+    answers: Vec<Option<Result<Reservation, Refused>>>,
+    /// What no station keeps.
+    unkept: Vec<Option<String>>,
+}
+
+fn answered(experiment: &Experiment, coverage: &Coverage, formula: Formula) -> Result<Answered, Uncovered> {
+    let mut tables = Tables::new(experiment, coverage, formula);
     let (mut answers, mut unkept) = (Vec::new(), Vec::new());
     for channel in &experiment.channels {
         let request = request(experiment, channel)?;
-        let why = request.and_then(|_| asks::unkept(experiment, &coverage, channel));
+        let why = request.and_then(|_| asks::unkept(experiment, coverage, channel));
         let request = request.filter(|_| why.is_none());
         let answer = request.map(|request| tables.admit(experiment, channel, request));
         let answer = answer.map(|answer| answer.map_err(|refused| named(refused, &answers)));
@@ -51,29 +72,39 @@ pub(super) fn along_paths(experiment: &Experiment, formula: Formula) -> Result<P
     let notices = notices(experiment);
     tables.settle(&mut answers);
     fifo::admit(experiment, &notices, &mut tables, &mut answers);
-    let unbounded = |answer: &Result<Reservation, _>| answer.as_ref().ok().and_then(|it| it.unbounded);
-    let mut all = answers.iter().flatten().map(unbounded);
-    if let Some(Some(why)) = all.next()
-        && all.all(|unbounded| unbounded.is_some())
-    {
-        return Err(why);
-    }
-    let all = All::of(experiment, &tables, &notices);
-    let computing = computing::bounds(&tables, &all.bounds);
-    let channels = answers.into_iter().zip(unkept).enumerate().map(|(i, (answer, why))| match answer {
-        None => why.map_or(Promise::BestEffort, Promise::Unkept),
-        Some(Err(refused)) => Promise::Refused(refused),
-        Some(Ok(Reservation { reserved, unbounded, queues })) => {
-            let mut hops: Vec<Hop> = reserved.iter().map(|reserved| all.hop(i, reserved)).collect();
-            backlog::backlogs(experiment, i, &notices, &mut hops);
-            hops.extend(queues);
-            match unbounded {
-                None => Promise::Admitted(hops),
-                Some(why) => Promise::Unbounded(why, hops),
-            }
+    Ok(Answered { tables, notices, answers, unkept })
+}
+
+impl Answered {
+    /// The promises; or why there are none.
+    fn promises(self, experiment: &Experiment, formula: Formula) -> Result<Promises, Uncovered> {
+        let Self { tables, notices, answers, unkept } = self;
+        let unbounded = |answer: &Result<Reservation, _>| answer.as_ref().ok().and_then(|it| it.unbounded);
+        let mut all = answers.iter().flatten().map(unbounded);
+        if let Some(Some(why)) = all.next()
+            && all.all(|unbounded| unbounded.is_some())
+        {
+            return Err(why);
         }
-    });
-    Ok(Promises { formula, channels: channels.collect(), computing })
+        let all = All::of(experiment, &tables, &notices);
+        let computing = computing::bounds(&tables, &all.bounds);
+        let channels = answers.into_iter().zip(unkept).enumerate().map(|(i, (answer, why))| match answer {
+            None => why.map_or(Promise::BestEffort, Promise::Unkept),
+            Some(Err(refused)) => Promise::Refused(refused),
+            Some(Ok(Reservation { reserved, unbounded, queues })) => {
+                let mut hops: Vec<Hop> = reserved.iter().map(|reserved| all.hop(i, reserved)).collect();
+                backlog::backlogs(experiment, i, &notices, &mut hops, &queues);
+                hops.extend(queues);
+                // A receiving host may be behind queues.
+                hops.sort_by_key(|hop| hop.hop);
+                match unbounded {
+                    None => Promise::Admitted(hops),
+                    Some(why) => Promise::Unbounded(why, hops),
+                }
+            }
+        });
+        Ok(Promises { formula, channels: channels.collect(), computing })
+    }
 }
 
 /// `refused` with the number of the admitted channel that the station names, if it does.

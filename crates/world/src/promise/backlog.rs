@@ -17,10 +17,17 @@ use super::answer::Hop;
 use crate::experiment::Experiment;
 use crate::traffic::ahead;
 
-/// Says at each of the `hops` of channel `i` how many of its packets there may be.
-pub(super) fn backlogs(experiment: &Experiment, i: usize, notices: &[Span], hops: &mut [Hop]) {
+/// Says at each of the `hops` of channel `i` how many of its packets there may be; `queues` are its other
+/// hops.
+pub(super) fn backlogs(
+    experiment: &Experiment,
+    i: usize,
+    notices: &[Span],
+    hops: &mut [Hop],
+    queues: &[Hop],
+) {
     let channel = &experiment.channels[i];
-    let known: Vec<(usize, Span)> = hops.iter().map(|hop| (hop.hop, hop.kept)).collect();
+    let known: Vec<(usize, Span)> = hops.iter().chain(queues).map(|hop| (hop.hop, hop.kept)).collect();
     let local = |hop: usize| {
         let own = known.iter().find(|(of, _)| *of == hop).map(|(_, local)| *local);
         own.or(channel.deadline).unwrap_or(Span::MAX)

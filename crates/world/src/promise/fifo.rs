@@ -11,10 +11,12 @@
 //!   launch times a packet leaves the station no sooner than that, so the jitter is shorter by them.
 //!   Packets that share the link of that station arrive one after the other.
 //!
-//! The bound is the promise of the stations before, the bound of the network, and the paths between
-//! stations. Each path takes a constant time, which shifts all arrivals at a station alike, so the
-//! network needs none of them. The promise at a queue is the growth of the bound there.
+//! The bound is the promise of the stations before, the bound of the network, the promise of the host
+//! behind it (`fifo/end.rs`), and the paths between stations. Each path takes a constant time, which shifts
+//! all arrivals at a station alike, so the network needs none of them. The promise at a queue is the growth
+//! of the bound there.
 
+mod end;
 mod metered;
 mod present;
 mod server;
@@ -29,13 +31,14 @@ use laxity_qos::channel::{LinkId, Role};
 use laxity_qos::costs::LinkCosts;
 use laxity_units::{Bytes, Span};
 
+pub(super) use self::end::late;
 pub(super) use self::server::of_host;
 use self::server::{frames, limits, server};
 use super::admit::All;
 use super::analyses::Reading;
 use super::answer::{Hop, Promise, Refused};
 use super::refusal::are_copies;
-use super::table::{Reservation, Tables};
+use super::table::{Reservation, Reserved, Tables};
 use crate::coverage::{Uncovered, delivers_at_once, keeps_order, passes, queue};
 use crate::experiment::{ChannelSpec, Experiment};
 use crate::traffic::conformance::conforms;
@@ -158,6 +161,8 @@ struct Entry {
     first: usize,
     /// Promises of the stations before.
     before: Vec<Hop>,
+    /// The promise of the host behind them, if it takes time for a message.
+    end: Option<Hop>,
     source: Result<Arrivals, Uncovered>,
 }
 
@@ -214,13 +219,14 @@ impl Part<'_> {
         let first = first(self.queues, channel).expect("an active channel passes a queue");
         let reservation = self.answers[i].as_ref().and_then(|answer| answer.as_ref().ok());
         let reserved = reservation.map_or(&[][..], |reservation| &reservation.reserved);
-        let before: Vec<Hop> =
-            reserved.iter().take(first).map(|reserved| self.all.hop(i, reserved)).collect();
+        let of = |reserved: &Reserved| self.all.hop(i, reserved);
+        let before: Vec<Hop> = reserved.iter().filter(|reserved| reserved.hop < first).map(of).collect();
+        let end = reserved.last().filter(|reserved| reserved.hop > first).map(of);
         let source = match reservation.and_then(|reservation| reservation.unbounded) {
             Some(why) if before.len() < first => Err(why),
             _ => self.path(channel, first).and_then(|()| self.source(channel, first, &before)),
         };
-        Entry { channel: i, first, before, source }
+        Entry { channel: i, first, before, end, source }
     }
 
     /// Whether `channel` passes queues only from hop `first` on, each once.
@@ -397,23 +403,6 @@ impl Part<'_> {
         entries.iter().map(|entry| found.remove(&entry.channel)).collect()
     }
 
-    /// Whether the queues of `entry` can keep its deadline if no packet waits, and the time that they
-    /// have for it.
-    fn room(&self, entry: &Entry) -> (bool, Span) {
-        let channel = self.channel(entry);
-        let hops = entry.first..channel.route.len() - 1;
-        let ways = hops.clone().fold(Span::ZERO, |all, hop| all.saturating_add(self.all.way(channel, hop)));
-        let before = entry.before.iter();
-        let before = before.fold(ways, |all, hop| all.saturating_add(hop.kept).saturating_add(hop.way));
-        let room = channel.deadline.unwrap_or(Span::MAX).saturating_sub(before);
-        let packet = channel.spec.largest_packet(self.experiment.packet());
-        let own = channel.senders()[entry.first..].iter().filter_map(|&station| {
-            let link = self.experiment.link(station, LinkId::FIRST)?;
-            Some(link.transmit(packet))
-        });
-        (own.fold(Span::ZERO, Span::saturating_add) <= room, room)
-    }
-
     /// The promises of the queues of a channel, if they keep its deadline.
     fn judged(&self, entry: &Entry, found: &laxity_curves::FlowBound) -> Answer {
         let (experiment, channel) = (self.experiment, self.channel(entry));
@@ -421,8 +410,8 @@ impl Part<'_> {
         let packets = channel.spec.fragmentation(experiment.packet()).packets();
         let mut hops = Vec::new();
         let mut passed = Span::ZERO;
-        let ends = channel.received.then(|| channel.route.len() - 1);
-        let delivered = ends.filter(|last| delivers_at_once(experiment, channel.route[*last]));
+        let last = channel.route.len() - 1;
+        let at_once = channel.received && delivers_at_once(experiment, channel.route[last]);
         for (place, &by) in found.passed.iter().enumerate() {
             let hop = entry.first + place;
             let (kept, node) = (by.saturating_sub(passed), channel.route[hop]);
@@ -433,7 +422,7 @@ impl Part<'_> {
             let role = if hop == 0 { Role::Send } else { Role::Relay };
             hops.push(self.hop(channel, (hop, node, role), (kept.saturating_sub(own), own), backlog));
         }
-        if let Some(last) = delivered {
+        if at_once {
             let before = entry.before.iter().chain(&hops);
             let all =
                 before.fold(Span::ZERO, |all, hop| all.saturating_add(hop.kept).saturating_add(hop.way));
@@ -443,8 +432,10 @@ impl Part<'_> {
             let here = (last, channel.route[last], Role::Receive);
             hops.push(self.hop(channel, here, (Span::ZERO, Span::ZERO), present.saturating_mul(packets)));
         }
-        let slowest = hops.iter().max_by_key(|hop| hop.kept).map_or(channel.route[0], |hop| hop.node);
-        let promise = Promise::Admitted(entry.before.iter().chain(&hops).cloned().collect());
+        let slowest =
+            hops.iter().chain(&entry.end).max_by_key(|hop| hop.kept).map_or(channel.route[0], |hop| hop.node);
+        let all = entry.before.iter().chain(&hops).chain(&entry.end);
+        let promise = Promise::Admitted(all.cloned().collect());
         match promise.end_to_end_bound() {
             Some(bound) if bound <= deadline => Answer::Tail(Ok(hops)),
             Some(bound) => Answer::Late(Deficit::Time(bound.saturating_sub(deadline)), slowest),

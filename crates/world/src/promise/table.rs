@@ -26,7 +26,7 @@ use super::frames::Inside;
 use super::leg::Leg;
 use super::links::{Links, promising};
 use super::station::{GoesBy, Station};
-use crate::coverage::{Coverage, Holding, Row, Uncovered, notices};
+use crate::coverage::{Coverage, Holding, Row, Uncovered, delivers_at_once, notices, passes, queue};
 use crate::experiment::{ChannelSpec, Experiment, Placement};
 pub(super) use paying::behind;
 
@@ -157,7 +157,8 @@ impl Tables {
         request: Request,
         deadlines: &[Span],
     ) -> Result<Reservation, Refused> {
-        let mut reserved: Vec<Reserved> = Vec::new();
+        let (mut reserved, mut by_queues): (Vec<Reserved>, Option<Uncovered>) = (Vec::new(), None);
+        let goes_on = self.ends_behind_queues(experiment, channel);
         let mut leg =
             Leg::first((experiment, &self.placement), channel, self.pays_once(experiment, channel, request));
         for (hop, (node, role)) in self.hosts_of(experiment, channel).enumerate() {
@@ -166,8 +167,13 @@ impl Tables {
             let inside = inside_at(&self.inside, experiment, channel, hop);
             let host = match &mut self.hosts[node] {
                 Ok(host) => host,
+                Err(why) if goes_on && queue(experiment, node).is_some() => {
+                    by_queues = by_queues.or(Some(*why));
+                    leg.leaves(None, own.deadline());
+                    continue;
+                }
                 Err(why) => {
-                    let unbounded = Some(*why).filter(|_| role != Role::Receive);
+                    let unbounded = by_queues.or(Some(*why).filter(|_| role != Role::Receive));
                     return Ok(Reservation { reserved, unbounded, queues: Vec::new() });
                 }
             };
@@ -181,7 +187,17 @@ impl Tables {
             }
             leg.leaves(host.handed_on(&asked), own.deadline());
         }
-        Ok(Reservation { reserved, unbounded: None, queues: Vec::new() })
+        // Until network calculus has bounds of the queues.
+        Ok(Reservation { reserved, unbounded: by_queues, queues: Vec::new() })
+    }
+
+    /// Whether `channel` ends behind FIFO queues at a host that takes time for its messages, and that has a
+    /// table.
+    fn ends_behind_queues(&self, experiment: &Experiment, channel: &ChannelSpec) -> bool {
+        let end = self.hosts_of(experiment, channel).last();
+        let end = end.filter(|(_, role)| *role == Role::Receive).map(|(node, _)| node);
+        let has_table = |node: &usize| self.hosts[*node].is_ok() && !delivers_at_once(experiment, *node);
+        passes(experiment, channel) && end.as_ref().is_some_and(has_table)
     }
 
     /// Whether [`admit`](Self::admit) would succeed, without a reservation.

@@ -14,6 +14,7 @@ mod common;
 mod cores;
 mod faults;
 mod fifo;
+mod fifo_ends;
 mod framing;
 mod goodput;
 mod launch;

@@ -14,7 +14,7 @@ use super::super::division::{self, Needs};
 use super::super::environment::applications;
 use super::super::leg::Leg;
 use super::{Reservation, Tables, longest_way};
-use crate::coverage::thread_per_message;
+use crate::coverage::{queue, thread_per_message};
 use crate::experiment::{ChannelSpec, Experiment};
 
 /// The forward phase of establishment: what the hops of a path can promise.
@@ -152,11 +152,26 @@ impl Tables {
         request: Request,
     ) -> Result<Forward, Refused> {
         let (mut hops, mut between) = (Vec::new(), Span::ZERO);
+        let goes_on = self.ends_behind_queues(experiment, channel);
         let mut leg =
             Leg::first((experiment, &self.placement), channel, self.pays_once(experiment, channel, request));
         for (hop, (node, role)) in self.hosts_of(experiment, channel).enumerate() {
             let mut asked = leg.asked((node, role), request);
-            let Ok(host) = &self.hosts[node] else { break };
+            let way = |hop: usize| longest_way(experiment, channel, hop, &self.notices);
+            let before = hop.checked_sub(1).map_or(Span::ZERO, way);
+            let Ok(host) = &self.hosts[node] else {
+                if goes_on && queue(experiment, node).is_some() {
+                    // Its bound is not known yet, and is no less than this.
+                    let packet = channel.spec.largest_packet(experiment.packet());
+                    let link = experiment.link(node, experiment.link_out(channel, hop));
+                    let least = link.map_or(Span::ZERO, |link| link.transmit(packet));
+                    hops.push(Needs { node, least, latest: Span::MAX });
+                    between = between.saturating_add(before);
+                    leg.leaves(None, request.deadline());
+                    continue;
+                }
+                break;
+            };
             let room = match (role, asked.rate.request.program()) {
                 (Role::Send, _) => buffered(experiment, channel),
                 (_, Some(program)) => channel.spec.min_interval.saturating_mul(program.slots.into()),
@@ -168,9 +183,7 @@ impl Tables {
             let least =
                 host.least_deadline(&asked).map_err(|refusal| Refused { node, refusal, whose: None })?;
             hops.push(Needs { node, least, latest });
-            if hop > 0 {
-                between = between.saturating_add(longest_way(experiment, channel, hop - 1, &self.notices));
-            }
+            between = between.saturating_add(before);
             leg.leaves(host.handed_on(&asked), request.deadline());
         }
         Ok(Forward { hops, before: Vec::new(), between })

@@ -1,0 +1,58 @@
+//! Hosts behind FIFO queues that take time for the messages that end there.
+//!
+//! A queue gives a frame the deadline of its bound, and the host holds messages until then. All packets of a
+//! message are there by then. So they are at the host like those of a station with a table: in time, and
+//! `I_min` apart. The table of the host needs no more, and its promise is added to that of the queues.
+//!
+//! *No circle.* A host may send into the queues from which it receives. Its promise rests on arrivals in time,
+//! and the bounds of the queues rest on its promise. Neither value follows from the other: the table knows
+//! the contracts only. Assume that some promise or bound is exceeded, and take the first instant at which one
+//! is. What it rests on was kept until then, and each proof needs only what happened before. So it is not
+//! exceeded.
+//!
+//! Where a channel has no bound at the queues, its messages may come late, several at once. The host then has
+//! no table for any channel, and admission is repeated without it.
+
+use laxity_qos::channel::{LinkId, Role};
+use laxity_units::Span;
+
+use super::super::answer::Refused;
+use super::super::table::Reservation;
+use super::{Entry, Part, passes};
+use crate::coverage::Uncovered;
+use crate::experiment::{ChannelSpec, Experiment};
+
+/// The hosts with tables behind the queues of channels that have no bound there, each with the reason.
+pub(in crate::promise) fn late(
+    experiment: &Experiment,
+    answers: &[Option<Result<Reservation, Refused>>],
+) -> Vec<(usize, Uncovered)> {
+    let of = |(channel, answer): (&ChannelSpec, &Option<Result<Reservation, Refused>>)| {
+        let reservation = answer.as_ref()?.as_ref().ok()?;
+        let end = reservation.reserved.last().filter(|reserved| reserved.role == Role::Receive)?;
+        let why = reservation.unbounded.filter(|_| passes(experiment, channel))?;
+        Some((end.node, why))
+    };
+    experiment.channels.iter().zip(answers).filter_map(of).collect()
+}
+
+impl Part<'_> {
+    /// Whether the queues of `entry` can keep its deadline if no packet waits, and the time that they
+    /// have for it.
+    pub(super) fn room(&self, entry: &Entry) -> (bool, Span) {
+        let channel = self.channel(entry);
+        let hops = entry.first..channel.route.len() - 1;
+        let ways = hops.clone().fold(Span::ZERO, |all, hop| all.saturating_add(self.all.way(channel, hop)));
+        let before = entry.before.iter();
+        let before = before
+            .chain(&entry.end)
+            .fold(ways, |all, hop| all.saturating_add(hop.kept).saturating_add(hop.way));
+        let room = channel.deadline.unwrap_or(Span::MAX).saturating_sub(before);
+        let packet = channel.spec.largest_packet(self.experiment.packet());
+        let own = channel.senders()[entry.first..].iter().filter_map(|&station| {
+            let link = self.experiment.link(station, LinkId::FIRST)?;
+            Some(link.transmit(packet))
+        });
+        (own.fold(Span::ZERO, Span::saturating_add) <= room, room)
+    }
+}
