@@ -58,6 +58,9 @@ pub(super) fn anomaly(before: &Experiment, after: &Experiment, change: &FileChan
         Law::Size if shortest(after) < shortest(before) => {
             Some("shorter frames follow each other faster, and so do their completions and interrupts")
         }
+        Law::Size if due_sooner(before, after) => Some(
+            "a jitter counts from the shortest delay of a message, so a channel of smaller ones is due sooner",
+        ),
         Law::Rate | Law::Size if takes_turns(before) => Some(
             "turns are in proportion to rates, and the lowest rate has a packet: a lower one makes the round longer",
         ),
@@ -84,6 +87,12 @@ pub(super) fn anomaly(before: &Experiment, after: &Experiment, change: &FileChan
         }
         _ => None,
     }
+}
+
+/// Whether a channel that asks for a jitter has a smaller smallest message after the change.
+fn due_sooner(before: &Experiment, after: &Experiment) -> bool {
+    let mut both = before.channels.iter().zip(&after.channels);
+    both.any(|(one, other)| one.asks.jitter.is_some() && other.spec.min_message < one.spec.min_message)
 }
 
 /// Messages of a channel that are under way at a time by its deadline.

@@ -49,6 +49,8 @@
 //!   deadlines at each station no bound is longer.
 //! * *Shorter frames.* A message of one frame that is half as large brings completions and
 //!   interrupts closer to each other. The law that holds: where the smallest packet is no smaller.
+//! * *A jitter of smaller messages.* A requested jitter counts from the shortest delay, which a smaller
+//!   smallest message lowers. The channel is then due sooner, and takes time from others.
 //! * *Best effort without an end* sends shorter messages the faster, and each takes an adapter of
 //!   virtual interfaces about as long.
 //! * *Shorter bursts or messages of a source* wake its application more often, if its rate stays.
