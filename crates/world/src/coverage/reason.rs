@@ -155,7 +155,7 @@ reasons! {
     Rounds "via.renegotiate" "rounds are of virtual interfaces, which have an analysis of their own";
     FifoLeft "node.order"
         "no analysis covers a path that leaves FIFO queues for a relay or a port that goes by deadlines or \
-         rates";
+         rates, or copies that are counted beside a receiver behind FIFO queues";
     FifoTwice "channel.route" "no analysis covers a channel that passes a FIFO queue twice";
     FifoEarly "node.horizon"
         "any number of early packets may join a FIFO queue from a station that does not hold them: \

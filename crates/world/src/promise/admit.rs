@@ -39,7 +39,7 @@ pub(super) fn along_paths(experiment: &Experiment, formula: Formula) -> Result<P
     }
     loop {
         let answered = answered(experiment, &coverage, formula)?;
-        let late = fifo::late(experiment, &answered.answers);
+        let late = fifo::late(experiment, &answered.tables, &answered.answers);
         if late.is_empty() {
             return answered.promises(experiment, formula);
         }
@@ -243,11 +243,13 @@ pub fn fill(
     limit: u64,
 ) -> Result<Filled, Uncovered> {
     spaced(experiment)?;
-    let coverage = coverage(experiment)?;
+    let mut coverage = coverage(experiment)?;
     if chances::accepted(experiment) {
         let admitted = chances::fill(experiment, &coverage, formula, (index, limit))?;
         return Ok(Filled { admitted, stopped: admitted == limit });
     }
+    // The bounds of queues are not asked for each copy.
+    fifo::receivers(experiment).for_each(|node| coverage.withdraw(node, Uncovered::FifoLeft));
     let mut tables = Tables::new(experiment, &coverage, formula);
     if let Some(why) = tables.unbounded(&experiment.channels[index]) {
         return Err(why);

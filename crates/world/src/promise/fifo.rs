@@ -31,7 +31,7 @@ use laxity_qos::channel::{LinkId, Role};
 use laxity_qos::costs::LinkCosts;
 use laxity_units::{Bytes, Span};
 
-pub(super) use self::end::late;
+pub(super) use self::end::{late, receiver, receivers};
 pub(super) use self::server::of_host;
 use self::server::{frames, limits, server};
 use super::admit::All;

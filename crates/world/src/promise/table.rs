@@ -21,12 +21,12 @@ use super::asked::Asked;
 use super::computing;
 use super::cores;
 use super::environment::{best_effort, environment};
-use super::fifo::of_host;
+use super::fifo::{self, of_host};
 use super::frames::Inside;
 use super::leg::Leg;
 use super::links::{Links, promising};
 use super::station::{GoesBy, Station};
-use crate::coverage::{Coverage, Holding, Row, Uncovered, delivers_at_once, notices, passes, queue};
+use crate::coverage::{Coverage, Holding, Row, Uncovered, notices, queue};
 use crate::experiment::{ChannelSpec, Experiment, Placement};
 pub(super) use paying::behind;
 
@@ -194,10 +194,10 @@ impl Tables {
     /// Whether `channel` ends behind FIFO queues at a host that takes time for its messages, and that has a
     /// table.
     fn ends_behind_queues(&self, experiment: &Experiment, channel: &ChannelSpec) -> bool {
-        let end = self.hosts_of(experiment, channel).last();
-        let end = end.filter(|(_, role)| *role == Role::Receive).map(|(node, _)| node);
-        let has_table = |node: &usize| self.hosts[*node].is_ok() && !delivers_at_once(experiment, *node);
-        passes(experiment, channel) && end.as_ref().is_some_and(has_table)
+        fifo::receiver(experiment, channel).is_some_and(|end| {
+            let receives = self.hosts_of(experiment, channel).any(|(_, role)| role == Role::Receive);
+            receives && self.hosts[end].is_ok()
+        })
     }
 
     /// Whether [`admit`](Self::admit) would succeed, without a reservation.

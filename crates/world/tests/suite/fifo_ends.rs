@@ -70,6 +70,18 @@ fn what_may_come_late_takes_the_bound_from_the_host() {
     assert!(none.is_some_and(|why| why.sentence().contains("passes excess on")));
 }
 
+/// The same where the source has no analysis: a host that loses interrupts has no bound.
+#[test]
+fn a_source_without_an_analysis_takes_the_bound_from_the_host_that_receives() {
+    let all = [channel("a", "a", "r", "462 B", "4 ms"), channel("own", "r", "a", "462 B", "4 ms")];
+    let from_b = channel("b", "b", "r", "462 B", "4 ms");
+    let text = [&*head(), STAR, &all.concat(), &from_b].concat();
+    assert!(promises(&of(&text)).iter().all(Promise::is_bound));
+    let fault = "[[fault]]\nkind = \"lost_interrupts\"\nat = \"0 us\"\nnode = \"b\"\n";
+    let none = promise::promises(&of(&[&*text, fault].concat()), Formula::Corrected).err();
+    assert!(none.is_some_and(|why| why.sentence().contains("a fault takes")));
+}
+
 /// The deadline holds from end to end: without the receiver's part it would be kept.
 #[test]
 fn a_deadline_that_the_receiver_exceeds_is_refused() {

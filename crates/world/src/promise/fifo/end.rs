@@ -13,25 +13,36 @@
 //! Where a channel has no bound at the queues, its messages may come late, several at once. The host then has
 //! no table for any channel, and admission is repeated without it.
 
-use laxity_qos::channel::{LinkId, Role};
+use laxity_qos::channel::LinkId;
 use laxity_units::Span;
 
 use super::super::answer::Refused;
-use super::super::table::Reservation;
+use super::super::table::{Reservation, Tables};
 use super::{Entry, Part, passes};
-use crate::coverage::Uncovered;
+use crate::coverage::{Uncovered, delivers_at_once};
 use crate::experiment::{ChannelSpec, Experiment};
+
+/// The host that takes time for the messages of `channel` behind queues, if there is one.
+pub(in crate::promise) fn receiver(experiment: &Experiment, channel: &ChannelSpec) -> Option<usize> {
+    let end = *channel.route.last().filter(|_| channel.received && passes(experiment, channel))?;
+    (!delivers_at_once(experiment, end)).then_some(end)
+}
+
+/// The hosts that take time for messages behind queues.
+pub(in crate::promise) fn receivers(experiment: &Experiment) -> impl Iterator<Item = usize> {
+    experiment.channels.iter().filter_map(|channel| receiver(experiment, channel))
+}
 
 /// The hosts with tables behind the queues of channels that have no bound there, each with the reason.
 pub(in crate::promise) fn late(
     experiment: &Experiment,
+    tables: &Tables,
     answers: &[Option<Result<Reservation, Refused>>],
 ) -> Vec<(usize, Uncovered)> {
     let of = |(channel, answer): (&ChannelSpec, &Option<Result<Reservation, Refused>>)| {
-        let reservation = answer.as_ref()?.as_ref().ok()?;
-        let end = reservation.reserved.last().filter(|reserved| reserved.role == Role::Receive)?;
-        let why = reservation.unbounded.filter(|_| passes(experiment, channel))?;
-        Some((end.node, why))
+        let why = answer.as_ref()?.as_ref().ok()?.unbounded?;
+        let end = receiver(experiment, channel).filter(|_| tables.undelivered(channel).is_none())?;
+        Some((end, why))
     };
     experiment.channels.iter().zip(answers).filter_map(of).collect()
 }
