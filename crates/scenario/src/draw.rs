@@ -41,7 +41,7 @@ use channel::Channels;
 use dice::Dice;
 pub use shrink::shrink;
 use sketch::{
-    Drafted, Drawn, name, one, part, parts, quantity, table, text, that, this, unsaid, whole, word,
+    Drafted, Drawn, name, one, part, parts, quantity, table, text, that, this, unsaid, when, whole, word,
 };
 pub use sketch::{SketchNode, Table};
 use theme::Theme;
@@ -216,7 +216,7 @@ fn run(
     part(table!(RawRun {
         misses: unsaid(),
         clock: dice.maybe(0.05, |_| word::<ClockKind>("virtual")),
-        packets: if in_packets { whole(packets) } else { unsaid() },
+        packets: when(in_packets, || whole(packets)),
         time: if in_packets { unsaid() } else { quantity(length) },
         warmup: dice.maybe(0.1, left_out),
         cooldown: dice.maybe(0.1, left_out),

@@ -9,7 +9,7 @@ use super::dice::Dice;
 use super::host::{BUS, frame};
 use super::sketch::{
     Drafted, Drawn, boolean, detailed, name, names, part, parts, quantity, scalar, table, text, that, this,
-    unsaid, whole, word,
+    unsaid, when, whole, word,
 };
 use super::theme::{AdapterTheme, Place, Theme};
 use crate::choice::{AdapterKind, AdapterQueueKind, AsContract, FullAnswers, Interrupt, PhaseKind};
@@ -125,21 +125,9 @@ fn resources(dice: &mut Dice, choice: &Choice, theme: &Theme) -> Drawn<Option<Li
         }));
     }
     if choice.generic && theme.bused {
-        all.push(table!(RawResource {
-            name: name("bus"),
-            servers: unsaid(),
-            preemptive: unsaid(),
-            urgent: unsaid(),
-            host: unsaid(),
-            bus: name(BUS),
-            source: unsaid(),
-        }));
+        all.push(table!(RawResource { name: name("bus"), bus: name(BUS), .. }));
     }
     when(!all.is_empty(), || parts(all))
-}
-
-fn when<F>(so: bool, draw: impl FnOnce() -> Drawn<F>) -> Drawn<F> {
-    if so { draw() } else { unsaid() }
 }
 
 fn cited<B: Bounds>(dice: &mut Dice, value: B::Quantity) -> Drawn<Option<Cited<Bounded<B>>>>
@@ -277,15 +265,11 @@ fn tidy(dice: &mut Dice, theme: &Theme, n: u64, last: bool, shared: bool) -> Dra
     let plain = |takes: &str, order: &'static str, priority: u64, slots: Option<u64>| {
         table!(RawQueue {
             takes: scalar(word::<Takes>(takes)),
-            spread: unsaid(),
             order: word::<Order>(order),
-            frame: unsaid(),
             priority: whole(priority),
             slots: slots.map_or_else(unsaid, whole),
             overload: when(slots.is_some(), || word::<Overload>("block")),
-            late: unsaid(),
-            margin: unsaid(),
-            source: unsaid(),
+            ..
         })
     };
     let prefetched = last && n > 0 && dice.chance(0.5);
@@ -312,14 +296,10 @@ fn tidy(dice: &mut Dice, theme: &Theme, n: u64, last: bool, shared: bool) -> Dra
     }
     table!(RawStage {
         name: name(format!("t{n}")),
-        servers: unsaid(),
-        batch: unsaid(),
-        linger: unsaid(),
         ahead: when(!last && dice.chance(0.15), || whole(dice.below(3))),
-        selection: unsaid(),
         queue: parts(queues),
         phase: parts(phases),
-        source: unsaid(),
+        ..
     })
 }
 

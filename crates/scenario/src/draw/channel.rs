@@ -11,7 +11,7 @@ use super::names::{HOSTS, HUB};
 use super::nodes::switches_between;
 use super::reception::{Named, Plan};
 use super::sketch::{
-    Drafted, Drawn, name, names, part, quantity, share, table, that, this, unsaid, whole, word,
+    Drafted, Drawn, name, names, part, quantity, share, table, that, this, unsaid, when, whole, word,
 };
 use super::source::{Contract, source};
 use super::theme::{GROUPS, Place, Scheduling, Theme};
@@ -185,7 +185,7 @@ impl Channels<'_> {
             min_message: smallest.map_or_else(unsaid, quantity),
             burst: whole(burst),
             min_interval: if as_rate { unsaid() } else { quantity(interval) },
-            rate: if as_rate { quantity(rate) } else { unsaid() },
+            rate: when(as_rate, || quantity(rate)),
             deadline: quantity(deadline),
             share: unsaid(),
             group: group(dice.aside(), theme),
@@ -202,14 +202,10 @@ impl Channels<'_> {
             loss: dice
                 .requests()
                 .maybe(if theme.ends { 0.0 } else { 0.03 }, |dice| share(dice.pick(&[0.0, 0.01, 0.5]))),
-            late: match theme.chancy {
-                true => share(dice.requests().pick(&[0.0, 1e-6, 1e-3, 0.1, 1.0])),
-                false => unsaid(),
-            },
-            mean_message: match theme.chancy && dice.requests().chance(0.8) {
-                true => quantity(Bytes::new(dice.requests().between(1, kind.size.get()))),
-                false => unsaid(),
-            },
+            late: when(theme.chancy, || share(dice.requests().pick(&[0.0, 1e-6, 1e-3, 0.1, 1.0]))),
+            mean_message: when(theme.chancy && dice.requests().chance(0.8), || quantity(Bytes::new(
+                dice.requests().between(1, kind.size.get())
+            ))),
             misses: dice.aside().any::<MissesEffect>(0.02),
             message_slots: message_slots,
             packet_slots: packet_slots,
@@ -339,38 +335,20 @@ impl Channels<'_> {
             max_message: quantity(size),
             min_message: smallest.map_or_else(unsaid, quantity),
             burst: whole(burst),
-            min_interval: unsaid(),
-            rate: unsaid(),
-            deadline: unsaid(),
             // Only where rates are shared.
-            group: if share.node.is_some() { group(dice.aside(), theme) } else { unsaid() },
+            group: when(share.node.is_some(), || group(dice.aside(), theme)),
             share: share,
-            level: unsaid(),
-            jitter: unsaid(),
-            loss: unsaid(),
-            late: unsaid(),
-            mean_message: unsaid(),
-            misses: unsaid(),
             message_slots: message_slots,
             packet_slots: dice.maybe(0.1, |dice| whole(dice.between(1, 2 * packets * burst))),
-            refusal: if theme.careless { dice.any::<RefusalEffect>(0.1) } else { unsaid() },
+            refusal: when(theme.careless, || dice.any::<RefusalEffect>(0.1)),
             message_overflow: dice.any::<MessageOverflow>(0.7),
             packet_overflow: word::<PacketOverflow>(packet_overflow),
             core: super::cores::core(dice, theme),
             reader: super::computing::reader(dice.aside(), theme, flood),
-            carries: unsaid(),
             interface: interface,
-            importance: unsaid(),
-            process: unsaid(),
             program: program,
-            streams: unsaid(),
-            playout: unsaid(),
-            open: unsaid(),
-            close: unsaid(),
-            change: unsaid(),
-            calls: unsaid(),
-            owner: unsaid(),
             source: part(source),
+            ..
         }));
     }
 }

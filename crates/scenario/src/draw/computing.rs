@@ -20,15 +20,7 @@ pub(super) fn computing(dice: &mut Dice, theme: &Theme) -> Drawn<Option<Entries<
 fn application(dice: &mut Dice, theme: &Theme) -> Drafted<RawComputing> {
     let slice = dice.span(Span::from_us(50), Span::from_ms(2));
     if dice.chance(0.4) {
-        return table!(RawComputing {
-            core: super::cores::core(dice, theme),
-            budget: unsaid(),
-            period: unsaid(),
-            deadline: unsaid(),
-            start: unsaid(),
-            level: unsaid(),
-            slice: quantity(slice),
-        });
+        return table!(RawComputing { core: super::cores::core(dice, theme), slice: quantity(slice), .. });
     }
     let period = dice.span(Span::from_ms(2), Span::from_ms(60));
     let most = if theme.careless { 1 } else { 6 };

@@ -10,7 +10,7 @@ use super::dice::Dice;
 use super::selection::shapers;
 use super::sketch::{
     Drafted, Drawn, boolean, detailed, entries, factor, part, quantity, scalar, table, text, that, this,
-    unsaid, whole, word,
+    unsaid, when, whole, word,
 };
 use super::theme::{Place, Scheduling, Theme};
 use crate::choice::{PreemptionWord, Resources};
@@ -47,14 +47,8 @@ pub(super) fn host(dice: &mut Dice, theme: &Theme) -> Drafted<RawHost> {
         subsystem: part(subsystem),
         driver: dice.maybe(watched, |dice| part(driver(dice, theme))),
         compute: if theme.free || theme.ends { unsaid() } else { busy },
-        bus: match theme.bused {
-            true => entries(vec![(BUS, bus(dice.buses()))]),
-            false => unsaid(),
-        },
-        receive: match theme.ends {
-            true => super::reception::costs(dice.ends(), theme),
-            false => unsaid(),
-        },
+        bus: when(theme.bused, || entries(vec![(BUS, bus(dice.buses()))])),
+        receive: when(theme.ends, || super::reception::costs(dice.ends(), theme)),
     })
 }
 
@@ -184,7 +178,7 @@ fn preemption(dice: &mut Dice, theme: &Theme) -> Preemption {
         5..8 => scalar(that(word(dice.pick(&["message", "never"])))),
         _ if theme.plain => unsaid(),
         _ if theme.ahead && dice.chance(0.7) => {
-            detailed(table!(RawPreemption { real_time: unsaid(), early: unsaid(), best_effort: block(dice) }))
+            detailed(table!(RawPreemption { best_effort: block(dice), .. }))
         }
         _ => detailed(table!(RawPreemption {
             real_time: dice.maybe(0.7, block),
@@ -210,10 +204,7 @@ const FRAMED: [&str; 2] = ["stop_and_go", "hrr"];
 
 /// The frame of a queue in `order`, which says one if it needs to.
 pub(super) fn frame(dice: &mut Dice, order: &str) -> Drawn<Option<Written<Bounded<Interval>>>> {
-    match FRAMED.contains(&order) {
-        true => quantity(dice.span(Span::from_us(10), Span::from_ms(20))),
-        false => unsaid(),
-    }
+    when(FRAMED.contains(&order), || quantity(dice.span(Span::from_us(10), Span::from_ms(20))))
 }
 
 fn link(dice: &mut Dice, theme: &Theme, order: &str) -> Drafted<RawLink> {
@@ -235,17 +226,11 @@ fn link(dice: &mut Dice, theme: &Theme, order: &str) -> Drafted<RawLink> {
             whole(dice.pick(&[1, 2, 3, 8, 64]))
         }),
         // From what the first packet takes to what many messages take.
-        launch: match theme.launches {
-            true => {
-                let least = theme.work(theme.packet);
-                quantity(dice.launches().span(least, least * 64))
-            }
-            false => unsaid(),
-        },
-        shapers: match theme.shaped {
-            true => shapers(dice.shapers(), theme, 16),
-            false => unsaid(),
-        },
+        launch: when(theme.launches, || {
+            let least = theme.work(theme.packet);
+            quantity(dice.launches().span(least, least * 64))
+        }),
+        shapers: when(theme.shaped, || shapers(dice.shapers(), theme, 16)),
         early_above_best_effort: dice.maybe(0.25, |dice| boolean(dice.chance(0.7))),
     })
 }

@@ -5,7 +5,7 @@ use laxity_units::{Bytes, Rate, Span};
 use super::dice::Dice;
 use super::names::{ADAPTERS, HOSTS, HUB};
 use super::sketch::{
-    Drafted, Drawn, boolean, items, name, part, quantity, share, table, that, this, unsaid, whole, word,
+    Drafted, Drawn, boolean, items, name, part, quantity, share, table, that, this, unsaid, when, whole, word,
 };
 use super::theme::{Place, Theme};
 use crate::choice::{FaultKind, NetworkKind};
@@ -30,21 +30,17 @@ pub(super) fn path(dice: &mut Dice, theme: &Theme) -> Drawn<Option<Part<RawPath>
                 false => dice.maybe(0.2, |_| boolean(true)),
             },
             propagation: dice.maybe(0.4, propagation),
+            ..
         })),
-        Place::Stations(_) | Place::Ring(_) => dice.maybe(0.3, |dice| {
-            part(table!(RawPath {
-                relays: unsaid(),
-                receive: unsaid(),
-                propagation: dice.maybe(0.8, propagation),
-            }))
-        }),
+        Place::Stations(_) | Place::Ring(_) => {
+            dice.maybe(0.3, |dice| part(table!(RawPath { propagation: dice.maybe(0.8, propagation), .. })))
+        }
         Place::Nodes { .. } => unsaid(),
         // A collision has to be heard within a slot.
         Place::Ethernet(_) => dice.maybe(0.3, |dice| {
             part(table!(RawPath {
-                relays: unsaid(),
-                receive: unsaid(),
                 propagation: dice.maybe(0.8, |dice| quantity(Span::from_ns(dice.between(0, 2000)))),
+                ..
             }))
         }),
     }
@@ -74,31 +70,16 @@ pub(super) fn network(dice: &mut Dice, theme: &Theme) -> Drawn<Option<Part<RawNe
             Place::Path(_) => dice.maybe(0.3, |_| whole(theme.nodes())),
             _ => whole(theme.nodes()),
         },
-        rotation: if ring { quantity(rotation) } else { unsaid() },
-        holding: if ring && !unlike { quantity(rotation / (theme.nodes() + 1)) } else { unsaid() },
-        holdings: match unlike {
-            true => {
-                let most = rotation / (theme.nodes() + 1);
-                items((0..theme.nodes()).map(|_| quantity(most / dice.requests().between(1, 3))).collect())
-            }
-            false => unsaid(),
-        },
-        latency: match ring {
-            true => dice.maybe(0.4, |dice| quantity(Span::from_us(dice.between(0, 20)))),
-            false => unsaid(),
-        },
-        handling: match ring {
-            true => dice.maybe(0.3, |dice| quantity(Span::from_us(dice.between(0, 60)))),
-            false => unsaid(),
-        },
-        rate: match ethernet {
-            true => quantity(Rate::from_bits_per_sec(dice.pick(&[10_000_000, 100_000_000]))),
-            false => unsaid(),
-        },
-        others: match ethernet {
-            true => dice.maybe(0.4, |dice| part(others(dice))),
-            false => unsaid(),
-        },
+        rotation: when(ring, || quantity(rotation)),
+        holding: when(ring && !unlike, || quantity(rotation / (theme.nodes() + 1))),
+        holdings: when(unlike, || {
+            let most = rotation / (theme.nodes() + 1);
+            items((0..theme.nodes()).map(|_| quantity(most / dice.requests().between(1, 3))).collect())
+        }),
+        latency: when(ring, || dice.maybe(0.4, |dice| quantity(Span::from_us(dice.between(0, 20))))),
+        handling: when(ring, || dice.maybe(0.3, |dice| quantity(Span::from_us(dice.between(0, 60))))),
+        rate: when(ethernet, || quantity(Rate::from_bits_per_sec(dice.pick(&[10_000_000, 100_000_000])))),
+        others: when(ethernet, || dice.maybe(0.4, |dice| part(others(dice)))),
         impairments: impairments,
     }))
 }
@@ -119,11 +100,8 @@ pub(super) fn impairments(dice: &mut Dice) -> Drafted<RawImpairments> {
         loss: dice.maybe(0.25, |dice| share(dice.pick(&[0.0, 0.01, 0.2, 1.0]))),
         corruption: dice.maybe(0.1, |dice| share(dice.pick(&[0.0, 0.05, 0.5]))),
         duplication: dice.maybe(0.2, |dice| share(dice.pick(&[0.0, 0.05, 0.5, 1.0]))),
-        reordering: if reorders { share(dice.pick(&[0.01, 0.3, 1.0])) } else { unsaid() },
-        reorder_by: match reorders {
-            true => quantity(dice.span(Span::from_us(10), Span::from_ms(10))),
-            false => unsaid(),
-        },
+        reordering: when(reorders, || share(dice.pick(&[0.01, 0.3, 1.0]))),
+        reorder_by: when(reorders, || quantity(dice.span(Span::from_us(10), Span::from_ms(10)))),
     })
 }
 
@@ -174,7 +152,7 @@ fn fault(dice: &mut Dice, theme: &Theme, length: Span) -> Drafted<RawFault> {
             true => name(dice.pick(if theme.hub { &ADAPTERS } else { &ADAPTERS[..2] })),
             false => unsaid(),
         },
-        resource: if kind == "stall" { name("processor") } else { unsaid() },
+        resource: when(kind == "stall", || name("processor")),
         share: match kind {
             "lost_interrupts" => dice.maybe(0.6, |dice| share(dice.pick(&[0.1, 0.5, 1.0]))),
             _ => unsaid(),

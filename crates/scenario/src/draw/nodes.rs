@@ -12,7 +12,8 @@ use super::names::{ADAPTERS, HOSTS, HUB, SWITCHES};
 use super::network::impairments;
 use super::selection::Said;
 use super::sketch::{
-    Drafted, Drawn, boolean, ends, entries, name, one, part, quantity, several, table, unsaid, whole, word,
+    Drafted, Drawn, boolean, ends, entries, name, one, part, quantity, several, table, unsaid, when, whole,
+    word,
 };
 use super::theme::{AdapterTheme, GROUPS, Place, Scheduling, Theme};
 use crate::choice::{Framing, NetworkKind, NodeKind};
@@ -98,8 +99,7 @@ fn host_node(dice: &mut Dice, theme: &Theme, name: &str) -> Drafted<RawNode> {
     };
     table!(RawNode {
         kind: dice.maybe(0.1, |_| word::<NodeKind>("host")),
-        count: if copied { dice.maybe(0.4, |dice| whole(dice.between(1, 3))) } else { unsaid() },
-        clock: unsaid(),
+        count: when(copied, || dice.maybe(0.4, |dice| whole(dice.between(1, 3)))),
         host: dice.maybe(own, |dice| part(host(dice, theme))),
         adapter: match (name == HOSTS[HUB], theme.divided) {
             (true, true) => {
@@ -119,21 +119,7 @@ fn host_node(dice: &mut Dice, theme: &Theme, name: &str) -> Drafted<RawNode> {
             }
             _ => one(dice.maybe(own, |dice| part(adapter(dice, theme)))),
         },
-        forwarding: unsaid(),
-        latency: unsaid(),
-        order: unsaid(),
-        frame: unsaid(),
-        horizon: unsaid(),
-        early_above_best_effort: unsaid(),
-        memory: unsaid(),
-        shared_memory: unsaid(),
-        shapers: unsaid(),
-        gates: unsaid(),
-        gate_offset: unsaid(),
-        cyclic: unsaid(),
-        ats: unsaid(),
-        preemptable_from: unsaid(),
-        policing: unsaid(),
+        ..
     })
 }
 
@@ -205,10 +191,9 @@ fn switch(dice: &mut Dice, theme: &Theme) -> Drafted<RawNode> {
         cyclic: said.cyclic,
         ats: said.ats,
         preemptable_from: said.preemptable_from,
-        policing: match queued {
-            true => dice.queues().maybe(0.2, |dice| quantity(dice.span(Span::from_us(1), Span::from_ms(50)))),
-            false => unsaid(),
-        },
+        policing: when(queued, || dice
+            .queues()
+            .maybe(0.2, |dice| quantity(dice.span(Span::from_us(1), Span::from_ms(50))))),
     })
 }
 
@@ -238,27 +223,17 @@ fn common(dice: &mut Dice, theme: &Theme, needed: bool) -> Drafted<RawNetwork> {
     let rate = Rate::from_bits_per_sec(8_000_000_000_000 / fast * dice.between(1, 10));
     let short = theme.packet <= Bytes::new(1500);
     table!(RawNetwork {
-        kind: unsaid(),
-        joins: unsaid(),
-        stations: unsaid(),
-        propagation: unsaid(),
-        rotation: unsaid(),
-        holding: unsaid(),
-        holdings: unsaid(),
-        latency: unsaid(),
-        handling: unsaid(),
-        rate: if says { quantity(rate) } else { unsaid() },
+        rate: when(says, || quantity(rate)),
         framing: match framed {
             true if theme.preempts => word::<Framing>(dice.queues().pick(&["ethernet", "ethernet_vlan"])),
             true => dice.any::<Framing>(1.0),
             false => unsaid(),
         },
-        mtu: match framed && !short || says && dice.chance(0.1) {
-            true => quantity(theme.packet + Bytes::new(dice.below(100))),
-            false => unsaid(),
-        },
-        others: unsaid(),
+        mtu: when(framed && !short || says && dice.chance(0.1), || quantity(
+            theme.packet + Bytes::new(dice.below(100))
+        )),
         impairments: impaired(dice, theme, 0.1),
+        ..
     })
 }
 
@@ -272,18 +247,10 @@ fn links(dice: &mut Dice, theme: &Theme, joins: Vec<String>) -> Drafted<RawNetwo
     table!(RawNetwork {
         kind: dice.maybe(0.2, |_| word::<NetworkKind>("point_to_point")),
         joins: ends(joins),
-        stations: unsaid(),
         propagation: dice.maybe(0.4, |dice| quantity(dice.span(Span::from_us(1), Span::from_ms(3)))),
-        rotation: unsaid(),
-        holding: unsaid(),
-        holdings: unsaid(),
-        latency: unsaid(),
-        handling: unsaid(),
-        rate: unsaid(),
-        framing: unsaid(),
-        mtu: if theme.careless { dice.maybe(0.2, |_| quantity(Bytes::new(64))) } else { unsaid() },
-        others: unsaid(),
+        mtu: when(theme.careless, || dice.maybe(0.2, |_| quantity(Bytes::new(64)))),
         impairments: impaired(dice, theme, if theme.row.is_some() { 0.02 } else { 0.1 }),
+        ..
     })
 }
 
@@ -293,17 +260,9 @@ fn token_ring(dice: &mut Dice, joins: Vec<String>, rotation: Span) -> Drafted<Ra
     table!(RawNetwork {
         kind: word::<NetworkKind>("token_ring"),
         joins: ends(joins),
-        stations: unsaid(),
         propagation: dice.maybe(0.4, |dice| quantity(dice.span(Span::from_us(1), Span::from_us(50)))),
         rotation: quantity(rotation),
         holding: quantity(rotation / stations),
-        holdings: unsaid(),
-        latency: unsaid(),
-        handling: unsaid(),
-        rate: unsaid(),
-        framing: unsaid(),
-        mtu: unsaid(),
-        others: unsaid(),
-        impairments: unsaid(),
+        ..
     })
 }

@@ -10,7 +10,7 @@ use super::dice::Dice;
 use super::names::HOSTS;
 use super::sketch::{
     Drafted, Drawn, boolean, factor, items, name, part, parts, quantity, share, table, text, that, this,
-    unsaid, whole, word, words,
+    unsaid, when, whole, word, words,
 };
 use super::theme::{Place, Theme};
 use crate::choice::{
@@ -122,41 +122,19 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
     let count = if plan.commanded { dice.between(1, 4) } else { 0 };
     let commands = (0..count).map(|_| command(dice, length, &plan)).collect();
     let off = !dice.chance(if plan.guarded { 0.95 } else { 0.3 });
-    let admission: Drafted<RawAdmission> = table!(RawAdmission {
-        formula: word::<FormulaWord>(if off { "off" } else { "corrected" }),
-        test: unsaid(),
-        local_deadline: unsaid(),
-        deadlines: unsaid(),
-        refusal: unsaid(),
-        fill: unsaid(),
-    });
+    let admission: Drafted<RawAdmission> =
+        table!(RawAdmission { formula: word::<FormulaWord>(if off { "off" } else { "corrected" }), .. });
     table!(RawScenario {
-        format: unsaid(),
         title: text(title),
-        about: unsaid(),
         seed: dice.maybe(0.5, |dice| whole(dice.below(1 << 40))),
-        draws: unsaid(),
         host: part(host(dice, theme, &plan)),
-        adapter: unsaid(),
-        path: unsaid(),
-        node: unsaid(),
-        network: unsaid(),
         admission: part(admission),
         run: run(dice, length),
         interface: parts(drafted),
         program: parts(programs),
         command: parts(commands),
-        via: unsaid(),
-        signalling: unsaid(),
-        group: unsaid(),
         channel: parts(channels),
-        emulation: unsaid(),
-        port: unsaid(),
-        fault: unsaid(),
-        sweep: unsaid(),
-        claim: unsaid(),
-        figure: unsaid(),
-        tune: unsaid(),
+        ..
     })
 }
 
@@ -187,19 +165,15 @@ fn host(dice: &mut Dice, theme: &Theme, plan: &Plan) -> Drafted<RawHost> {
             false => dice.any::<CostKind>(0.4),
         },
         pool: dice.maybe(0.3, |dice| whole(dice.pick(&[0, 1, 8, 64]))),
+        ..
     });
     table!(RawHost {
         profile: text(if theme.said { "hartos-np" } else { "mc68040" }),
-        applications: unsaid(),
-        cores: unsaid(),
-        costs: if theme.said { part(super::host::costs(theme)) } else { unsaid() },
+        costs: when(theme.said, || part(super::host::costs(theme))),
         speedup: plan.speedup.map_or_else(unsaid, factor),
-        subsystem: unsaid(),
-        driver: unsaid(),
         // Programs have the CPU, and interfaces no adapter that would move anything.
-        compute: unsaid(),
-        bus: unsaid(),
         receive: dice.maybe(0.9, |_| part(receive)),
+        ..
     })
 }
 
@@ -213,12 +187,11 @@ pub(super) fn run(dice: &mut Dice, length: Span) -> Drawn<Option<Part<RawRun>>> 
         false => that(quantity(dice.part_of(length / 4).min(length / 4))),
     };
     part(table!(RawRun {
-        misses: unsaid(),
-        clock: unsaid(),
-        packets: if in_packets { whole(total) } else { unsaid() },
+        packets: when(in_packets, || whole(total)),
         time: if in_packets { unsaid() } else { quantity(length) },
         warmup: dice.maybe(0.2, left_out),
         cooldown: dice.maybe(0.2, left_out),
+        ..
     }))
 }
 
@@ -245,84 +218,34 @@ fn channel(dice: &mut Dice, n: u64, plan: &Plan) -> Drafted<RawChannel> {
     let source: Drafted<RawSource> = table!(RawSource {
         // It has times of its own, whatever becomes of it.
         kind: word::<SourceKind>(kind),
-        core: unsaid(),
         interval: quantity(interval),
-        rate: unsaid(),
         multiple: match adversary {
             true => unsaid(),
             false => dice.maybe(0.2, |dice| factor(dice.pick(&[0.5, 2.0, 4.0]))),
         },
-        burst: unsaid(),
-        size: unsaid(),
-        outstanding: unsaid(),
         phase: dice.maybe(0.4, |dice| that(quantity(dice.part_of(interval)))),
-        allowance: match adversary {
-            true => dice.any::<Allowance>(0.6),
-            false => unsaid(),
-        },
-        trace: unsaid(),
-        film: unsaid(),
-        min: unsaid(),
-        max: unsaid(),
-        mean: unsaid(),
-        deviation: unsaid(),
-        pattern: unsaid(),
-        stagger: unsaid(),
-        start: unsaid(),
-        repeat: unsaid(),
-        after: unsaid(),
-        messages: unsaid(),
+        allowance: when(adversary, || dice.any::<Allowance>(0.6)),
+        ..
     });
     table!(RawChannel {
         name: name(format!("in{n}")),
         class: word::<Class>(if real_time { "real_time" } else { "best_effort" }),
-        from: unsaid(),
-        to: unsaid(),
-        route: unsaid(),
-        count: if n > 0 { dice.maybe(0.2, |_| whole(2)) } else { unsaid() },
+        count: when(n > 0, || dice.maybe(0.2, |_| whole(2))),
         max_message: quantity(size),
-        min_message: unsaid(),
         burst: whole(burst),
-        min_interval: if real_time { quantity(interval) } else { unsaid() },
-        rate: unsaid(),
-        deadline: if real_time { quantity(dice.rounded(deadline)) } else { unsaid() },
-        share: unsaid(),
-        group: unsaid(),
-        level: unsaid(),
-        jitter: unsaid(),
-        loss: unsaid(),
-        late: unsaid(),
-        mean_message: unsaid(),
-        misses: unsaid(),
-        message_slots: unsaid(),
-        packet_slots: unsaid(),
-        refusal: unsaid(),
-        message_overflow: unsaid(),
-        packet_overflow: unsaid(),
-        core: unsaid(),
-        reader: unsaid(),
-        carries: unsaid(),
+        min_interval: when(real_time, || quantity(interval)),
+        deadline: when(real_time, || quantity(dice.rounded(deadline))),
         interface: name(plan.interfaces[dice.below(plan.interfaces.len() as u64) as usize].0.clone()),
-        importance: match dice.requests().chance(0.2) {
-            true => {
-                let levels = dice.requests().between(1, 4);
-                items((0..levels).map(|_| whole(dice.requests().below(8))).collect())
-            }
-            false => unsaid(),
-        },
-        process: unsaid(),
+        importance: when(dice.requests().chance(0.2), || {
+            let levels = dice.requests().between(1, 4);
+            items((0..levels).map(|_| whole(dice.requests().below(8))).collect())
+        }),
         program: match plan.programs.len() as u64 {
             0 => unsaid(),
             all => dice.maybe(0.7, |dice| name(plan.programs[dice.below(all) as usize].clone())),
         },
-        streams: unsaid(),
-        playout: unsaid(),
-        open: unsaid(),
-        close: unsaid(),
-        change: unsaid(),
-        calls: unsaid(),
-        owner: unsaid(),
         source: part(source),
+        ..
     })
 }
 
@@ -350,24 +273,19 @@ fn command(dice: &mut Dice, length: Span, plan: &Plan) -> Drafted<RawCommand> {
             _ => unsaid(),
         },
         // The first has no copies that would be called otherwise.
-        channel: if about_channel { name("in0") } else { unsaid() },
-        quota: match is(&["mode_poll", "host_intr_ctrl_on", "backoff_enable"]) {
-            true => whole(dice.pick(&[1, 2, 8])),
-            false => unsaid(),
-        },
-        interval: match (is(&["mode_poll"]) && dice.chance(0.5)) || is(&["host_intr_ctrl_on"]) {
-            true => quantity(period),
-            false => unsaid(),
-        },
-        minimum: if backoff { quantity(period) } else { unsaid() },
-        maximum: if backoff { quantity(period * dice.between(1, 20)) } else { unsaid() },
-        factor: if backoff { factor(dice.pick(&[1.1, 2.0])) } else { unsaid() },
-        restore: if backoff { share(dice.pick(&[0.5, 0.99])) } else { unsaid() },
-        threshold: match backoff {
-            true => dice.maybe(0.3, |dice| share(dice.pick(&[0.0, 0.5, 1.0]))),
-            false => unsaid(),
-        },
-        taken: if backoff { dice.any::<TakenBuffers>(0.8) } else { unsaid() },
+        channel: when(about_channel, || name("in0")),
+        quota: when(is(&["mode_poll", "host_intr_ctrl_on", "backoff_enable"]), || whole(
+            dice.pick(&[1, 2, 8])
+        )),
+        interval: when((is(&["mode_poll"]) && dice.chance(0.5)) || is(&["host_intr_ctrl_on"]), || quantity(
+            period
+        )),
+        minimum: when(backoff, || quantity(period)),
+        maximum: when(backoff, || quantity(period * dice.between(1, 20))),
+        factor: when(backoff, || factor(dice.pick(&[1.1, 2.0]))),
+        restore: when(backoff, || share(dice.pick(&[0.5, 0.99]))),
+        threshold: when(backoff, || dice.maybe(0.3, |dice| share(dice.pick(&[0.0, 0.5, 1.0])))),
+        taken: when(backoff, || dice.any::<TakenBuffers>(0.8)),
     })
 }
 
@@ -393,8 +311,8 @@ fn program(dice: &mut Dice, called: &str, plan: &Plan) -> Drafted<RawProgram> {
             true => word::<ProgramOrder>("class"),
             false => dice.any::<ProgramOrder>(0.5),
         },
-        budget: if reserved { quantity(budget) } else { unsaid() },
-        period: if reserved { quantity(period) } else { unsaid() },
+        budget: when(reserved, || quantity(budget)),
+        period: when(reserved, || quantity(period)),
     })
 }
 
@@ -434,47 +352,33 @@ fn interface(dice: &mut Dice, called: &str, policy: &'static str, plan: &Plan) -
         name: name(called),
         node: plan.node.map_or_else(unsaid, name),
         policy: word::<PolicyKind>(policy),
-        quota: if quota { whole(taken) } else { unsaid() },
-        interval: if interval { quantity(period) } else { unsaid() },
-        intervals: if is(&["soft_timer"]) { text("st-apache") } else { unsaid() },
-        bound: match is(&["soft_timer"]) {
-            true => dice.maybe(0.7, |dice| quantity(Span::from_us(dice.between(1, 40)))),
-            false => unsaid(),
-        },
-        minimum: if backoff { quantity(period) } else { unsaid() },
-        maximum: if backoff { quantity(period * dice.between(1, 20)) } else { unsaid() },
-        factor: if backoff { factor(dice.pick(&[1.1, 1.5, 2.0])) } else { unsaid() },
-        restore: if backoff { share(dice.pick(&[0.5, 0.8, 0.99])) } else { unsaid() },
-        threshold: match backoff {
-            true => dice.maybe(0.4, |dice| share(dice.pick(&[0.0, 0.5, 1.0]))),
-            false => unsaid(),
-        },
-        taken: if backoff { dice.any::<TakenBuffers>(0.8) } else { unsaid() },
-        spare: match is(&["guaranteed"]) {
-            true => dice.maybe(0.6, |dice| whole(dice.below(5))),
-            false => unsaid(),
-        },
-        frames: if is(&["coalescing"]) { whole(dice.between(1, 20)) } else { unsaid() },
-        delay: if is(&["coalescing"]) { quantity(dice.part_of(work * 10)) } else { unsaid() },
-        restarts: match is(&["napi"]) {
-            true => dice.maybe(0.6, |dice| whole(dice.below(4))),
-            false => unsaid(),
-        },
-        share: if is(&["cycle_limited"]) { share(dice.pick(&[0.1, 0.5, 1.0])) } else { unsaid() },
-        sharing: if shares { part(sharing) } else { unsaid() },
+        quota: when(quota, || whole(taken)),
+        interval: when(interval, || quantity(period)),
+        intervals: when(is(&["soft_timer"]), || text("st-apache")),
+        bound: when(is(&["soft_timer"]), || dice
+            .maybe(0.7, |dice| quantity(Span::from_us(dice.between(1, 40))))),
+        minimum: when(backoff, || quantity(period)),
+        maximum: when(backoff, || quantity(period * dice.between(1, 20))),
+        factor: when(backoff, || factor(dice.pick(&[1.1, 1.5, 2.0]))),
+        restore: when(backoff, || share(dice.pick(&[0.5, 0.8, 0.99]))),
+        threshold: when(backoff, || dice.maybe(0.4, |dice| share(dice.pick(&[0.0, 0.5, 1.0])))),
+        taken: when(backoff, || dice.any::<TakenBuffers>(0.8)),
+        spare: when(is(&["guaranteed"]), || dice.maybe(0.6, |dice| whole(dice.below(5)))),
+        frames: when(is(&["coalescing"]), || whole(dice.between(1, 20))),
+        delay: when(is(&["coalescing"]), || quantity(dice.part_of(work * 10))),
+        restarts: when(is(&["napi"]), || dice.maybe(0.6, |dice| whole(dice.below(4)))),
+        share: when(is(&["cycle_limited"]), || share(dice.pick(&[0.1, 0.5, 1.0]))),
+        sharing: when(shares, || part(sharing)),
         slots: dice.maybe(0.6, |_| whole(room)),
-        slots_best_effort: if shares { dice.maybe(0.4, |_| whole(room)) } else { unsaid() },
+        slots_best_effort: when(shares, || dice.maybe(0.4, |_| whole(room))),
         handshake: if handshake { boolean(true) } else { dice.maybe(0.2, |_| boolean(false)) },
-        transfer: match handshake {
-            true => dice.maybe(0.5, |dice| quantity(dice.part_of(work))),
-            false => unsaid(),
-        },
+        transfer: when(handshake, || dice.maybe(0.5, |dice| quantity(dice.part_of(work)))),
         early_drop: dice.maybe(0.6, |dice| boolean(dice.chance(0.5))),
         buffers: match no_program {
             true => this(word::<NoProgram>("none")),
             false => that(whole(room)),
         },
-        buffers_real_time: if apart { whole((room * dice.between(0, 3)).div_ceil(4)) } else { unsaid() },
+        buffers_real_time: when(apart, || whole((room * dice.between(0, 3)).div_ceil(4))),
         discard: match dice.chance(0.4).then(|| dice.pick(&["newest", "importance"])) {
             Some(_) if dice.requests().chance(0.3) => word::<Discard>("tag"),
             Some(discard) => word::<Discard>(discard),
@@ -492,6 +396,6 @@ fn sharing(dice: &mut Dice, guarded: bool) -> Drafted<RawSharing> {
     table!(RawSharing {
         kind: word::<SharingKind>(kind),
         real_time: if weights { whole(dice.between(1, if guarded { 3 } else { 4 })) } else { unsaid() },
-        best_effort: if weights { whole(dice.between(1, 4)) } else { unsaid() },
+        best_effort: when(weights, || whole(dice.between(1, 4))),
     })
 }

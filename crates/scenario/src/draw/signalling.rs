@@ -10,7 +10,7 @@ use super::dice::Dice;
 use super::names::HOSTS;
 use super::sketch::{
     Drafted, Drawn, difference, drift, ends, entries, factor, name, part, parts, quantity, several, share,
-    table, text, that, unsaid, whole, word,
+    table, text, that, unsaid, when, whole, word,
 };
 use crate::choice::{FaultKind, SourceKind};
 use crate::leaf::{Bounded, Delay, Interval};
@@ -82,29 +82,17 @@ pub(super) fn scenario(dice: &mut Dice, title: String) -> Drafted<RawScenario> {
     let faults = if plan.outages { dice.between(1, 3) } else { 0 };
     let faults = (0..faults).map(|_| fault(dice, &plan)).collect();
     table!(RawScenario {
-        format: unsaid(),
         title: text(title),
-        about: unsaid(),
         seed: dice.maybe(0.5, |dice| whole(dice.below(1 << 40))),
-        draws: unsaid(),
-        host: unsaid(),
-        adapter: unsaid(),
-        path: unsaid(),
         node: nodes,
         network: networks,
         admission: admission(dice),
         run: part(table!(RawRun {
-            clock: unsaid(),
-            misses: unsaid(),
-            packets: unsaid(),
             time: quantity(plan.length),
             warmup: dice.maybe(0.2, |dice| that(quantity(dice.part_of(plan.length / 4)))),
             cooldown: dice.maybe(0.2, |dice| that(quantity(dice.part_of(plan.length / 4)))),
+            ..
         })),
-        interface: unsaid(),
-        program: unsaid(),
-        command: unsaid(),
-        via: unsaid(),
         signalling: part(table!(RawSignalling {
             packet: dice.maybe(0.3, |dice| quantity(Bytes::new(dice.between(800, 1200)))),
             spacing: dice.maybe(0.4, |dice| quantity(dice.span(Span::from_ms(2), Span::from_ms(3)))),
@@ -115,21 +103,12 @@ pub(super) fn scenario(dice: &mut Dice, title: String) -> Drafted<RawScenario> {
             } else {
                 dice.rows().maybe(0.1, |_| word("fewest_hops"))
             },
-            synchronise: match dice.rows().chance(0.3) {
-                true => part(synchronise(dice.rows(), &plan)),
-                false => unsaid(),
-            },
-            owner: if plan.quota { entries(vec![(OWNER, owner(dice.rows()))]) } else { unsaid() },
+            synchronise: when(dice.rows().chance(0.3), || part(synchronise(dice.rows(), &plan))),
+            owner: when(plan.quota, || entries(vec![(OWNER, owner(dice.rows()))])),
         })),
-        group: unsaid(),
         channel: parts(channels),
-        emulation: unsaid(),
-        port: unsaid(),
         fault: parts(faults),
-        sweep: unsaid(),
-        claim: unsaid(),
-        figure: unsaid(),
-        tune: unsaid(),
+        ..
     })
 }
 
@@ -153,39 +132,15 @@ fn owner(dice: &mut Dice) -> Drafted<RawOwner> {
 
 fn admission(dice: &mut Dice) -> Drawn<Option<Part<RawAdmission>>> {
     part(table!(RawAdmission {
-        formula: unsaid(),
-        test: unsaid(),
-        local_deadline: unsaid(),
         deadlines: dice.any::<Division>(0.4),
         // A refusal is no fault of a drawn scenario.
         refusal: word::<RefusalEffect>("expected"),
-        fill: unsaid(),
+        ..
     }))
 }
 
 fn node(dice: &mut Dice, plan: &Plan) -> Drafted<RawNode> {
-    table!(RawNode {
-        kind: unsaid(),
-        count: unsaid(),
-        clock: if plan.clocks { dice.maybe(0.8, |dice| part(clock(dice, plan))) } else { unsaid() },
-        host: unsaid(),
-        adapter: unsaid(),
-        forwarding: unsaid(),
-        latency: unsaid(),
-        order: unsaid(),
-        frame: unsaid(),
-        shapers: unsaid(),
-        gates: unsaid(),
-        gate_offset: unsaid(),
-        cyclic: unsaid(),
-        ats: unsaid(),
-        preemptable_from: unsaid(),
-        policing: unsaid(),
-        horizon: unsaid(),
-        early_above_best_effort: unsaid(),
-        memory: unsaid(),
-        shared_memory: unsaid(),
-    })
+    table!(RawNode { clock: when(plan.clocks, || dice.maybe(0.8, |dice| part(clock(dice, plan)))), .. })
 }
 
 fn clock(dice: &mut Dice, plan: &Plan) -> Drafted<RawClock> {
@@ -216,31 +171,21 @@ fn network(dice: &mut Dice, plan: &Plan, joined: [&str; 2]) -> Drafted<RawNetwor
     let impaired = plan.frames && dice.chance(0.6);
     let few = |dice: &mut Dice| dice.maybe(0.5, |dice| share(dice.pick(&[0.001, 0.01, 0.08])));
     table!(RawNetwork {
-        kind: unsaid(),
-        stations: unsaid(),
-        rotation: unsaid(),
-        holding: unsaid(),
-        holdings: unsaid(),
-        latency: unsaid(),
-        handling: unsaid(),
         joins: ends(joined.map(str::to_string).into()),
         propagation: dice.maybe(0.8, |dice| quantity(dice.span(Span::from_us(5), Span::from_us(500)))),
         rate: quantity(Rate::from_bits_per_sec(dice.pick(&[10, 20]) * 1_000_000)),
         framing: dice.maybe(0.1, |_| word("none")),
-        mtu: unsaid(),
-        others: unsaid(),
-        impairments: match impaired {
-            true => part(table!(RawImpairments {
-                delay: dice.maybe(0.3, |dice| quantity(dice.part_of(Span::from_ms(2)))),
-                jitter: dice.maybe(0.5, |dice| quantity(dice.part_of(Span::from_ms(2)))),
-                loss: few(dice),
-                corruption: few(dice),
-                duplication: few(dice),
-                reordering: few(dice),
-                reorder_by: quantity(dice.part_of(Span::from_ms(3))),
-            })),
-            false => unsaid(),
-        },
+        impairments: when(impaired, || part(table!(RawImpairments {
+            delay: dice.maybe(0.3, |dice| quantity(dice.part_of(Span::from_ms(2)))),
+            jitter: dice.maybe(0.5, |dice| quantity(dice.part_of(Span::from_ms(2)))),
+            loss: few(dice),
+            corruption: few(dice),
+            duplication: few(dice),
+            reordering: few(dice),
+            reorder_by: quantity(dice.part_of(Span::from_ms(3))),
+            ..
+        }))),
+        ..
     })
 }
 
@@ -337,76 +282,33 @@ impl Channel {
         let timed = self.source != "continuous";
         let source: Drafted<RawSource> = table!(RawSource {
             kind: word::<SourceKind>(self.source),
-            core: unsaid(),
             interval: match (timed, self.contract) {
                 (true, None) => quantity(dice.span(Span::from_us(200), Span::from_ms(5))),
                 _ => unsaid(),
             },
-            rate: unsaid(),
             multiple: if self.multiple && self.source != "adversary" {
                 factor(dice.pick(&[1.5, 3.0]))
             } else {
                 unsaid()
             },
-            burst: unsaid(),
-            size: unsaid(),
-            outstanding: unsaid(),
-            phase: unsaid(),
-            allowance: unsaid(),
-            trace: unsaid(),
-            film: unsaid(),
-            min: unsaid(),
-            max: unsaid(),
-            mean: unsaid(),
-            deviation: unsaid(),
-            pattern: unsaid(),
-            stagger: unsaid(),
-            start: unsaid(),
-            repeat: unsaid(),
-            after: unsaid(),
-            messages: unsaid(),
+            ..
         });
         table!(RawChannel {
             name: name(self.called),
             class: word::<Class>(self.class),
             from: that(name(self.ends[0])),
             to: that(name(self.ends[1])),
-            route: unsaid(),
-            count: unsaid(),
             max_message: quantity(self.size),
-            min_message: unsaid(),
             burst: whole(self.burst),
             min_interval: self.contract.map_or_else(unsaid, |(interval, _)| quantity(interval)),
-            rate: unsaid(),
             deadline: self.contract.map_or_else(unsaid, |(_, deadline)| quantity(deadline)),
-            jitter: unsaid(),
-            loss: unsaid(),
-            late: unsaid(),
-            mean_message: unsaid(),
-            share: unsaid(),
-            group: unsaid(),
-            level: unsaid(),
-            misses: unsaid(),
-            message_slots: unsaid(),
-            packet_slots: unsaid(),
-            refusal: unsaid(),
-            message_overflow: unsaid(),
-            packet_overflow: unsaid(),
-            core: unsaid(),
-            reader: unsaid(),
-            carries: unsaid(),
-            interface: unsaid(),
-            process: unsaid(),
-            importance: unsaid(),
-            program: unsaid(),
-            streams: unsaid(),
-            playout: unsaid(),
             open: open,
             close: close,
             change: change,
             calls: calls,
-            owner: if self.owner { name(OWNER) } else { unsaid() },
+            owner: when(self.owner, || name(OWNER)),
             source: part(source),
+            ..
         })
     }
 }
@@ -422,14 +324,11 @@ fn fault(dice: &mut Dice, plan: &Plan) -> Drafted<RawFault> {
             "program_crash" => unsaid(),
             _ => dice.maybe(0.9, |dice| quantity(dice.part_of(plan.length / 2))),
         },
-        every: unsaid(),
-        node: if of_node { that(name(NODES[node])) } else { unsaid() },
+        node: when(of_node, || that(name(NODES[node]))),
         network: match of_node {
             true => unsaid(),
             false => name(NETWORKS[dice.below(plan.nodes as u64 - 1) as usize]),
         },
-        adapter: unsaid(),
-        resource: unsaid(),
-        share: unsaid(),
+        ..
     })
 }

@@ -1,8 +1,9 @@
 //! A drawn file before it is text: a tree that prints as TOML and that a shrinker can cut.
 //!
-//! Each drawing function names every key of its raw form, with [`table!`]: the macro destructures
+//! The drawing of a section names every key of its raw form, with [`table!`]: the macro destructures
 //! the raw type without `..` and ties each value to its field's type. So a new key, or a changed
-//! unit, does not compile here until its drawing is decided.
+//! unit, does not compile here until its drawing is decided. A section that is drawn at several places
+//! has one that names every key. The others end in `..` and name only the keys that they draw.
 
 use std::fmt::Write;
 use std::marker::PhantomData;
@@ -89,18 +90,42 @@ impl<R> Drafted<R> {
     }
 }
 
-/// The table of a raw type with every one of its keys decided; `field as "key"` where serde calls
-/// it otherwise.
+/// A raw form with a place that decides each of its keys.
+pub(super) trait Decided {}
+
+impl<R: Decided> Drafted<R> {
+    /// A table that leaves out the keys that it does not name.
+    pub(super) fn in_part() -> Self {
+        Self::new()
+    }
+}
+
+/// The table of a raw type with every one of its keys decided, at one place for each type; or with `..`
+/// behind some of its keys. It is `field as "key"` where serde calls a field otherwise.
 macro_rules! table {
     (@key $field:ident) => { stringify!($field) };
     (@key $field:ident $key:literal) => { $key };
-    ($raw:ident $(<$of:ident>)? { $($field:ident $(as $key:literal)? : $value:expr),* $(,)? }) => {{
-        // A key that is not decided does not compile.
-        let _ = |raw: $raw$(<$of>)?| { let $raw { $($field: _),* } = raw; };
-        let mut drafted = $crate::draw::sketch::Drafted::<$raw$(<$of>)?>::new();
+    (@put $drafted:expr; $($field:ident $($key:literal)? : $value:expr),*) => {{
+        let mut drafted = $drafted;
         $(drafted.put(|raw| raw.$field, table!(@key $field $($key)?), $value);)*
         drafted
     }};
+    (@all $raw:ident ($($type:tt)*); $($field:ident $($key:literal)? : $value:expr),*) => {{
+        // A key that is not decided does not compile.
+        let _ = |raw: $($type)*| { let $raw { $($field: _),* } = raw; };
+        table!(@put $crate::draw::sketch::Drafted::<$($type)*>::new(); $($field $($key)? : $value),*)
+    }};
+    ($raw:ident { $($field:ident $(as $key:literal)? : $value:expr),* $(,)? }) => {{
+        #[allow(non_local_definitions, reason = "a second place that decides all keys does not compile")]
+        impl $crate::draw::sketch::Decided for $raw {}
+        table!(@all $raw ($raw); $($field $($key)? : $value),*)
+    }};
+    ($raw:ident <$of:ident> { $($field:ident : $value:expr),* $(,)? }) => {
+        table!(@all $raw ($raw<$of>); $($field : $value),*)
+    };
+    ($raw:ident { $($field:ident $(as $key:literal)? : $value:expr,)* .. }) => {
+        table!(@put $crate::draw::sketch::Drafted::<$raw>::in_part(); $($field $($key)? : $value),*)
+    };
 }
 pub(super) use table;
 
@@ -111,6 +136,11 @@ fn drawn<F>(node: impl Into<Option<SketchNode>>) -> Drawn<F> {
 /// The key is left out.
 pub(super) fn unsaid<F>() -> Drawn<F> {
     drawn(None)
+}
+
+/// What `draw` draws, where the key has a use.
+pub(super) fn when<F>(used: bool, draw: impl FnOnce() -> Drawn<F>) -> Drawn<F> {
+    if used { draw() } else { unsaid() }
 }
 
 pub(super) fn quantity<B: Bounds>(quantity: B::Quantity) -> Drawn<Option<Written<Bounded<B>>>>

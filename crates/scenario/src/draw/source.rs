@@ -7,7 +7,7 @@ use laxity_units::{Bytes, Rate, Span};
 use super::dice::Dice;
 use super::sketch::{
     Drafted, Drawn, boolean, detailed, factor, items, parts, quantity, scalar, table, text, that, this,
-    unsaid, whole, word,
+    unsaid, when, whole, word,
 };
 use super::theme::Theme;
 use crate::choice::SourceKind;
@@ -88,10 +88,7 @@ pub(super) fn source(dice: &mut Dice, theme: &Theme, contract: &Contract) -> Dra
             },
             _ => unsaid(),
         },
-        rate: match rated {
-            true => quantity(Rate::of(contract.size, contract.interval)),
-            false => unsaid(),
-        },
+        rate: when(rated, || quantity(Rate::of(contract.size, contract.interval))),
         multiple: match kind {
             "periodic" | "bursty" | "poisson" | "recorded" if quick => {
                 dice.maybe(0.4, |dice| factor(dice.pick(&[1.5, 2.0, 4.0, 7.0])))
@@ -100,7 +97,7 @@ pub(super) fn source(dice: &mut Dice, theme: &Theme, contract: &Contract) -> Dra
             _ => unsaid(),
         },
         burst: burst,
-        size: if sized { sizes(dice, theme, contract, big) } else { unsaid() },
+        size: when(sized, || sizes(dice, theme, contract, big)),
         outstanding: match kind {
             "closed" => {
                 let most = if theme.careless { 2 * contract.message_slots } else { contract.message_slots };
@@ -121,15 +118,15 @@ pub(super) fn source(dice: &mut Dice, theme: &Theme, contract: &Contract) -> Dra
             },
             false => unsaid(),
         },
-        allowance: if kind == "adversary" { dice.any::<Allowance>(0.6) } else { unsaid() },
-        trace: if kind == "recorded" { text(dice.pick(&TRACES).0) } else { unsaid() },
-        film: if film { dice.any::<Film>(1.0) } else { unsaid() },
-        min: if mpeg { quantity(Bytes::new(100)) } else { unsaid() },
-        max: if mpeg { quantity(Bytes::new(24000)) } else { unsaid() },
-        mean: if mpeg { quantity(Bytes::new(3000)) } else { unsaid() },
-        deviation: if mpeg { quantity(Bytes::new(2500)) } else { unsaid() },
-        pattern: if mpeg { dice.maybe(0.5, |_| text("IBBP")) } else { unsaid() },
-        stagger: if staggers { quantity(dice.part_of(contract.interval * 5)) } else { unsaid() },
+        allowance: when(kind == "adversary", || dice.any::<Allowance>(0.6)),
+        trace: when(kind == "recorded", || text(dice.pick(&TRACES).0)),
+        film: when(film, || dice.any::<Film>(1.0)),
+        min: when(mpeg, || quantity(Bytes::new(100))),
+        max: when(mpeg, || quantity(Bytes::new(24000))),
+        mean: when(mpeg, || quantity(Bytes::new(3000))),
+        deviation: when(mpeg, || quantity(Bytes::new(2500))),
+        pattern: when(mpeg, || dice.maybe(0.5, |_| text("IBBP"))),
+        stagger: when(staggers, || quantity(dice.part_of(contract.interval * 5))),
         start: match traced && !staggers {
             true => dice.maybe(0.4, |dice| match dice.chance(0.5) {
                 true => this(whole(dice.below(3))),
@@ -140,7 +137,7 @@ pub(super) fn source(dice: &mut Dice, theme: &Theme, contract: &Contract) -> Dra
         },
         after: unsaid(),
         messages: parts(listed),
-        repeat: if traced { dice.maybe(0.3, |dice| boolean(dice.chance(0.5))) } else { unsaid() },
+        repeat: when(traced, || dice.maybe(0.3, |dice| boolean(dice.chance(0.5)))),
     })
 }
 

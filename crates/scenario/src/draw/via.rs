@@ -8,7 +8,7 @@ use laxity_world::experiment::RefusalEffect;
 use super::dice::Dice;
 use super::sketch::{
     Drafted, Drawn, boolean, detailed, entries, factor, items, name, part, parts, quantity, scalar, table,
-    text, that, this, unsaid, whole, word, words,
+    text, that, this, unsaid, when, whole, word, words,
 };
 use super::source::TRACES;
 use super::theme::{GROUPS, Theme};
@@ -68,39 +68,18 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
             true => word::<FormulaWord>("off"),
             false => dice.maybe(0.3, |_| word("corrected")),
         },
-        test: unsaid(),
-        local_deadline: unsaid(),
-        deadlines: unsaid(),
         refusal: dice.any::<RefusalEffect>(0.2),
-        fill: unsaid(),
+        ..
     });
     table!(RawScenario {
-        format: unsaid(),
         title: text(title),
-        about: unsaid(),
         seed: dice.maybe(0.5, |dice| whole(dice.below(1 << 40))),
-        draws: unsaid(),
-        host: unsaid(),
-        adapter: unsaid(),
-        path: unsaid(),
-        node: unsaid(),
-        network: unsaid(),
         admission: part(admission),
         run: super::reception::run(dice, length),
-        interface: unsaid(),
-        program: unsaid(),
-        command: unsaid(),
         via: part(via(dice, again && others > 0, length, &plan)),
-        signalling: unsaid(),
         group: groups(dice.aside(), &plan),
         channel: parts(channels),
-        emulation: unsaid(),
-        port: unsaid(),
-        fault: unsaid(),
-        sweep: unsaid(),
-        claim: unsaid(),
-        figure: unsaid(),
-        tune: unsaid(),
+        ..
     })
 }
 
@@ -111,7 +90,7 @@ fn groups(dice: &mut Dice, plan: &Plan) -> Drawn<Option<Entries<Part<RawGroup>>>
         let outer = if n > 0 && dice.chance(0.4) { Some(dice.below(n as u64) as usize) } else { None };
         let rate = Rate::from_bytes_per_sec(dice.between(1_000, 60_000_000));
         let within = outer.map_or_else(unsaid, |outer| name(GROUPS[outer]));
-        drafted.push((*called, table!(RawGroup { rate: quantity(rate), within: within })));
+        drafted.push((*called, table!(RawGroup { rate: quantity(rate), within: within, .. })));
     }
     if drafted.is_empty() { unsaid() } else { entries(drafted) }
 }
@@ -132,26 +111,26 @@ fn via(dice: &mut Dice, again: bool, length: Span, plan: &Plan) -> Drafted<RawVi
     let credits = if limited && !plan.careless { dice.between(1, window) } else { few(dice) };
     let costs: Drafted<RawViaCosts> = table!(RawViaCosts {
         poll: dice.maybe(0.5, |dice| quantity(Span::from_ns(dice.pick(&[0, 50, 500, 1300])))),
-        doorbell: if odd { dice.maybe(0.3, cost) } else { unsaid() },
-        note: if odd { dice.maybe(0.3, cost) } else { unsaid() },
-        data: if odd { dice.maybe(0.3, cost) } else { unsaid() },
-        fragment: if odd { dice.maybe(0.3, cost) } else { unsaid() },
-        queue: if odd { dice.maybe(0.3, cost) } else { unsaid() },
-        start: if odd { dice.maybe(0.3, cost) } else { unsaid() },
-        status: if odd { dice.maybe(0.3, cost) } else { unsaid() },
-        finish: if odd { dice.maybe(0.3, cost) } else { unsaid() },
+        doorbell: when(odd, || dice.maybe(0.3, cost)),
+        note: when(odd, || dice.maybe(0.3, cost)),
+        data: when(odd, || dice.maybe(0.3, cost)),
+        fragment: when(odd, || dice.maybe(0.3, cost)),
+        queue: when(odd, || dice.maybe(0.3, cost)),
+        start: when(odd, || dice.maybe(0.3, cost)),
+        status: when(odd, || dice.maybe(0.3, cost)),
+        finish: when(odd, || dice.maybe(0.3, cost)),
         scan: dice.maybe(0.2, |dice| quantity(Span::from_ns(dice.below(1000)))),
-        descriptor: if odd { dice.maybe(0.3, cost) } else { unsaid() },
-        completion: if odd { dice.maybe(0.3, cost) } else { unsaid() },
-        hdma: if odd { dice.maybe(0.3, cost) } else { unsaid() },
-        down: if odd { dice.maybe(0.3, byte) } else { unsaid() },
-        up: if odd { dice.maybe(0.3, byte) } else { unsaid() },
-        frame: if odd { dice.maybe(0.3, cost) } else { unsaid() },
-        byte: if odd { dice.maybe(0.3, byte) } else { unsaid() },
+        descriptor: when(odd, || dice.maybe(0.3, cost)),
+        completion: when(odd, || dice.maybe(0.3, cost)),
+        hdma: when(odd, || dice.maybe(0.3, cost)),
+        down: when(odd, || dice.maybe(0.3, byte)),
+        up: when(odd, || dice.maybe(0.3, byte)),
+        frame: when(odd, || dice.maybe(0.3, cost)),
+        byte: when(odd, || dice.maybe(0.3, byte)),
     });
     table!(RawVia {
         firmware: word::<FirmwareKind>(firmware),
-        overlap: if is(&["svia"]) { dice.maybe(0.6, |dice| boolean(dice.chance(0.6))) } else { unsaid() },
+        overlap: when(is(&["svia"]), || dice.maybe(0.6, |dice| boolean(dice.chance(0.6)))),
         nodes: match plan.nodes {
             2 => dice.maybe(0.3, |_| whole(2)),
             nodes => whole(nodes),
@@ -159,19 +138,14 @@ fn via(dice: &mut Dice, again: bool, length: Span, plan: &Plan) -> Drafted<RawVi
         latency: dice.maybe(0.4, |dice| quantity(dice.part_of(Span::from_us(20)))),
         post: dice.maybe(0.4, cost),
         reap: dice.maybe(0.4, cost),
-        receives: if limited { whole(window) } else { unsaid() },
-        credits: if credited { whole(credits) } else { unsaid() },
+        receives: when(limited, || whole(window)),
+        credits: when(credited, || whole(credits)),
         depth: dice.maybe(if guarded { 0.9 } else { 0.3 }, |dice| whole(dice.pick(&[1, 1, 2, 8]))),
-        send_buffers: match is(&["pvia", "qosvia"]) {
-            true => dice.maybe(if guarded { 0.05 } else { 0.4 }, |dice| whole(few(dice))),
-            false => unsaid(),
-        },
+        send_buffers: when(is(&["pvia", "qosvia"]), || dice
+            .maybe(if guarded { 0.05 } else { 0.4 }, |dice| whole(few(dice)))),
         receive_buffers: dice.maybe(if guarded { 0.05 } else { 0.4 }, |dice| whole(few(dice))),
-        nsdma_queue: match is(&["pvia", "qosvia"]) {
-            true => dice.maybe(0.4, |dice| boolean(dice.chance(0.7))),
-            false => unsaid(),
-        },
-        guard: if is(&["qosvia"]) { dice.maybe(0.4, |dice| whole(dice.below(4))) } else { unsaid() },
+        nsdma_queue: when(is(&["pvia", "qosvia"]), || dice.maybe(0.4, |dice| boolean(dice.chance(0.7)))),
+        guard: when(is(&["qosvia"]), || dice.maybe(0.4, |dice| whole(dice.below(4)))),
         best_effort: match plan.apart {
             true => dice.latest().maybe(0.4, aside),
             false if is(&["qosvia"]) => dice.maybe(0.4, aside),
@@ -182,16 +156,12 @@ fn via(dice: &mut Dice, again: bool, length: Span, plan: &Plan) -> Drafted<RawVi
             false if firmware == "qosvia" => dice.latest().maybe(0.2, |_| word::<DoorbellsKind>("merged")),
             false => unsaid(),
         },
-        ahead: match plan.apart {
-            true => dice.latest().maybe(0.5, |dice| whole(dice.pick(&[1, 2, 3, 8]))),
-            false => unsaid(),
-        },
+        ahead: when(plan.apart, || dice.latest().maybe(0.5, |dice| whole(dice.pick(&[1, 2, 3, 8])))),
         speedup: dice.maybe(0.1, |dice| factor(dice.pick(&[0.5, 3.0]))),
         costs: part(costs),
-        renegotiate: match again {
-            true => parts((0..dice.between(1, 3)).map(|_| renegotiation(dice, length, plan)).collect()),
-            false => unsaid(),
-        },
+        renegotiate: when(again, || parts(
+            (0..dice.between(1, 3)).map(|_| renegotiation(dice, length, plan)).collect()
+        )),
     })
 }
 
@@ -233,19 +203,17 @@ fn channel(dice: &mut Dice, n: u64, again: bool, plan: &Plan) -> Drafted<RawChan
     let size = Bytes::new(dice.pick(sizes));
     let source: Drafted<RawSource> = table!(RawSource {
         kind: word::<SourceKind>(kind),
-        core: unsaid(),
-        interval: if own { quantity(interval * streams) } else { unsaid() },
-        rate: unsaid(),
+        interval: when(own, || quantity(interval * streams)),
         multiple: match kind {
             "periodic" | "bursty" => dice.maybe(0.2, |dice| factor(dice.pick(&[0.5, 2.0, 4.0]))),
             _ => unsaid(),
         },
-        burst: unsaid(),
         size: match kind {
             "closed" | "periodic" => dice.maybe(0.3, |dice| match dice.chance(0.5) {
                 true => scalar(quantity(Bytes::new(size.get() * dice.between(1, 3)))),
                 false => detailed(table!(RawSizes {
                     uniform: items(vec![quantity(Bytes::new(1)), quantity(size)]),
+                    ..
                 })),
             }),
             _ => unsaid(),
@@ -259,73 +227,31 @@ fn channel(dice: &mut Dice, n: u64, again: bool, plan: &Plan) -> Drafted<RawChan
             }),
             false => unsaid(),
         },
-        allowance: unsaid(),
-        trace: if traced { text(dice.pick(&TRACES).0) } else { unsaid() },
-        film: unsaid(),
-        min: unsaid(),
-        max: unsaid(),
-        mean: unsaid(),
-        deviation: unsaid(),
-        pattern: unsaid(),
-        stagger: if traced { dice.maybe(0.4, |dice| quantity(dice.part_of(interval * 5))) } else { unsaid() },
-        start: unsaid(),
-        repeat: unsaid(),
-        after: unsaid(),
-        messages: unsaid(),
+        trace: when(traced, || text(dice.pick(&TRACES).0)),
+        stagger: when(traced, || dice.maybe(0.4, |dice| quantity(dice.part_of(interval * 5)))),
+        ..
     });
     table!(RawChannel {
         name: name(format!("vi{n}")),
         class: word::<Class>(if real_time { "real_time" } else { "best_effort" }),
         from: dice.maybe(if from == 0 { 0.5 } else { 1.0 }, |_| this(whole(from))),
         to: this(whole(to)),
-        route: unsaid(),
         count: if again { unsaid() } else { dice.maybe(0.2, |_| whole(2)) },
         max_message: quantity(size),
-        min_message: unsaid(),
         burst: whole(burst),
-        min_interval: if real_time { quantity(interval) } else { unsaid() },
-        rate: unsaid(),
-        deadline: match real_time {
-            true => dice.maybe(0.3, |dice| quantity(plan.work * dice.between(2, 200))),
-            false => unsaid(),
-        },
-        share: match grouped && !real_time {
-            true => quantity(Rate::from_bytes_per_sec(dice.aside().between(10_000, 40_000_000))),
-            false => unsaid(),
-        },
-        group: match grouped {
-            true => name(dice.aside().pick(&GROUPS[..plan.groups])),
-            false => unsaid(),
-        },
-        level: unsaid(),
-        jitter: unsaid(),
-        loss: unsaid(),
-        late: unsaid(),
-        mean_message: unsaid(),
-        misses: unsaid(),
-        message_slots: unsaid(),
-        packet_slots: unsaid(),
-        refusal: unsaid(),
-        message_overflow: unsaid(),
-        packet_overflow: unsaid(),
-        core: unsaid(),
-        reader: unsaid(),
-        carries: unsaid(),
-        interface: unsaid(),
-        importance: unsaid(),
-        process: match plan.apart && dice.latest().chance(0.4) {
-            true => name(dice.latest().pick(&["one", "other"])),
-            false => unsaid(),
-        },
-        program: unsaid(),
+        min_interval: when(real_time, || quantity(interval)),
+        deadline: when(real_time, || dice.maybe(0.3, |dice| quantity(plan.work * dice.between(2, 200)))),
+        share: when(grouped && !real_time, || quantity(Rate::from_bytes_per_sec(
+            dice.aside().between(10_000, 40_000_000)
+        ))),
+        group: when(grouped, || name(dice.aside().pick(&GROUPS[..plan.groups]))),
+        process: when(plan.apart && dice.latest().chance(0.4), || name(
+            dice.latest().pick(&["one", "other"])
+        )),
         streams: if streams == 1 { unsaid() } else { whole(streams) },
         playout: playout(dice, plan),
-        open: unsaid(),
-        close: unsaid(),
-        change: unsaid(),
-        calls: unsaid(),
-        owner: unsaid(),
         source: part(source),
+        ..
     })
 }
 
@@ -345,68 +271,20 @@ fn round(
 ) -> Drafted<RawChannel> {
     let source: Drafted<RawSource> = table!(RawSource {
         kind: word::<SourceKind>("rounds"),
-        core: unsaid(),
-        interval: unsaid(),
-        rate: unsaid(),
-        multiple: unsaid(),
-        burst: unsaid(),
-        size: unsaid(),
         outstanding: whole(window),
-        phase: unsaid(),
-        allowance: unsaid(),
-        trace: unsaid(),
-        film: unsaid(),
-        min: unsaid(),
-        max: unsaid(),
-        mean: unsaid(),
-        deviation: unsaid(),
-        pattern: unsaid(),
-        stagger: unsaid(),
-        start: unsaid(),
-        repeat: unsaid(),
         after: name(back),
-        messages: unsaid(),
+        ..
     });
     table!(RawChannel {
         name: name(called),
         class: word::<Class>(if contract.is_some() { "real_time" } else { "best_effort" }),
         from: this(whole(from)),
         to: this(whole(to)),
-        route: unsaid(),
-        count: unsaid(),
         max_message: quantity(Bytes::new(dice.pick(&[4, 1024, 4096]))),
-        min_message: unsaid(),
         burst: whole(1),
         min_interval: contract.map_or(unsaid(), quantity),
-        rate: unsaid(),
-        deadline: unsaid(),
-        share: unsaid(),
-        group: unsaid(),
-        level: unsaid(),
-        jitter: unsaid(),
-        loss: unsaid(),
-        late: unsaid(),
-        mean_message: unsaid(),
-        misses: unsaid(),
-        message_slots: unsaid(),
-        packet_slots: unsaid(),
-        refusal: unsaid(),
-        message_overflow: unsaid(),
-        packet_overflow: unsaid(),
-        core: unsaid(),
-        reader: unsaid(),
-        carries: unsaid(),
-        interface: unsaid(),
-        importance: unsaid(),
-        process: unsaid(),
-        program: unsaid(),
-        streams: unsaid(),
         playout: playout(dice, plan),
-        open: unsaid(),
-        close: unsaid(),
-        change: unsaid(),
-        calls: unsaid(),
-        owner: unsaid(),
         source: part(source),
+        ..
     })
 }
