@@ -15,6 +15,7 @@ use super::written::{Either, Entries, Fault, Leaf, List, Part, Scalar, Written, 
 use crate::diagnostic::{Diagnostic, Diagnostics, Place, SourceText, list, nearest};
 use crate::edits::EDITS_AT;
 use crate::files::LARGEST;
+use crate::section::{At, Section, example};
 
 /// Stands for a value that was wrong and has been reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,6 +163,30 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// The keys of the table, which errors call `what`, and its place.
+    pub(crate) fn keys<S: Section>(
+        &mut self,
+        part: Part<S>,
+        what: &str,
+    ) -> Result<(Range<usize>, S::Keys), Reported> {
+        let part = self.part(part)?;
+        let owner = part.span();
+        let keys = part.into_inner().read(self, &owner, what);
+        Ok((owner, keys))
+    }
+
+    /// The keys of the table, or of an empty one at `owner`.
+    pub(crate) fn keys_or_none<S: Section>(
+        &mut self,
+        part: Option<Part<S>>,
+        owner: &Range<usize>,
+    ) -> Result<(Range<usize>, S::Keys), Reported> {
+        match part {
+            Some(part) => self.keys(part, ""),
+            None => Ok((owner.clone(), S::default().read(self, owner, ""))),
+        }
+    }
+
     /// Reports a key that its table does not know.
     pub(crate) fn unknown_key(
         &mut self,
@@ -214,18 +239,10 @@ impl<'a> Context<'a> {
     }
 
     /// Reports a key that its table cannot use beside the others, because of `reason`.
-    pub(crate) fn foreign<T>(
-        &mut self,
-        field: Option<&Written<T>>,
-        reason: &str,
-        help: &str,
-    ) -> Result<(), Reported> {
-        match field {
+    pub(crate) fn foreign(&mut self, key: &dyn At, reason: &str, help: &str) -> Result<(), Reported> {
+        match key.at() {
             None => Ok(()),
-            Some(written) => {
-                let span = written.span.clone();
-                Err(self.fault(&span, reason, help))
-            }
+            Some(span) => Err(self.fault(&span, reason, help)),
         }
     }
 }
@@ -238,9 +255,4 @@ impl<L, P> Either<L, P> {
             Either::Table(part) => part.span.clone(),
         }
     }
-}
-
-/// A `T` in words, from its error on a value of another kind.
-fn example<T: Leaf>() -> String {
-    T::read(super::written::Scalar::List).err().map(|fault| fault.valid).unwrap_or_default()
 }

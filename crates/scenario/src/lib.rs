@@ -81,6 +81,7 @@ pub mod profile;
 mod raw;
 mod scenario;
 mod schema;
+mod section;
 pub mod sweep;
 mod templates;
 #[cfg(test)]

@@ -32,21 +32,19 @@ use super::leaf::{Bounded, Cost, Delay, Factor, Interval, Length, Name, Number, 
 use super::written::{Anything, Either, Entries, List, Part, Written};
 use crate::claim::Stalls;
 pub(crate) use adapter::*;
-pub(crate) use bus::RawBus;
-pub(crate) use channel::{RawChannel, RawMessage, RawSizes, RawSource};
-pub(crate) use computing::{RawComputing, RawReader};
-pub(crate) use emulation::{RawEmulation, RawPort};
-pub(crate) use group::RawGroup;
-pub(crate) use network::{RawFault, RawImpairments, RawNetwork, RawOthers};
-pub(crate) use node::RawNode;
-pub(crate) use reception::{RawCommand, RawInterface, RawProgram, RawReceive, RawSharing};
-pub(crate) use selection::{RawAts, RawCyclic, RawShaper, RawWindow};
-pub(crate) use several::{RawAdapters, RawNetworks, Several};
-pub(crate) use signalling::{
-    Difference, RateError, RawCalls, RawChange, RawClock, RawOwner, RawSignalling, RawStep, RawSynchronise,
-};
-pub(crate) use tune::{RawNeed, RawTune};
-pub(crate) use via::{RawRenegotiation, RawVia, RawViaCosts};
+pub(crate) use bus::*;
+pub(crate) use channel::*;
+pub(crate) use computing::*;
+pub(crate) use emulation::*;
+pub(crate) use group::*;
+pub(crate) use network::*;
+pub(crate) use node::*;
+pub(crate) use reception::*;
+pub(crate) use selection::*;
+pub(crate) use several::*;
+pub(crate) use signalling::*;
+pub(crate) use tune::*;
+pub(crate) use via::*;
 
 /// Version of the format that this program reads.
 pub const FORMAT: u64 = 1;

@@ -68,10 +68,10 @@ impl Resources {
                 let (reason, help) =
                     ("a bus says this itself", "remove this, or say it in `[host.bus.NAME]`");
                 let all = [
-                    cx.foreign(servers.as_ref(), "one packet is on a bus at a time", "remove this"),
-                    cx.foreign(preemptive.as_ref(), reason, help),
-                    cx.foreign(urgent.as_ref(), reason, help),
-                    cx.foreign(host.as_ref(), reason, "remove this, or say `cpu` in `[host.bus.NAME]`"),
+                    cx.foreign(&servers, "one packet is on a bus at a time", "remove this"),
+                    cx.foreign(&preemptive, reason, help),
+                    cx.foreign(&urgent, reason, help),
+                    cx.foreign(&host, reason, "remove this, or say `cpu` in `[host.bus.NAME]`"),
                 ];
                 let bus = cx.value(bus)?;
                 let bus = self.at_bus(cx, &name, bus)?;

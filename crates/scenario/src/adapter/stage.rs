@@ -179,7 +179,10 @@ fn queue(
         return Err(cx.fault(&overload.span(), reason, help));
     }
     let overload = overload.map_or(Overload::Block, Spanned::into_inner);
-    let frame = frame_of(cx, frame, order, &span)?;
+    let frame = {
+        let frame = crate::section::Key::optional(cx, frame, "frame", |frame| frame.get());
+        frame_of(cx, &frame, order, &span)?
+    };
     Ok(Queue {
         takes: takes?,
         order,

@@ -34,15 +34,15 @@ pub(super) fn asks(
     };
     if let Some(reason) = reason {
         let help = "remove this";
-        cx.foreign(jitter.as_ref(), reason, help)?;
-        cx.foreign(loss.as_ref(), reason, help)?;
-        cx.foreign(late.as_ref(), reason, help)?;
-        cx.foreign(mean.as_ref(), reason, help)?;
+        cx.foreign(&jitter, reason, help)?;
+        cx.foreign(&loss, reason, help)?;
+        cx.foreign(&late, reason, help)?;
+        cx.foreign(&mean, reason, help)?;
         return Ok(Asks::default());
     }
     if late.is_none() {
         let help = "add `late`, such as `late = 0.001`, or remove this";
-        cx.foreign(mean.as_ref(), "without `late` the largest messages are reserved for", help)?;
+        cx.foreign(&mean, "without `late` the largest messages are reserved for", help)?;
     }
     let jitter = cx.optional(jitter);
     let loss = cx.optional(loss);

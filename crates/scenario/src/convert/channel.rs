@@ -202,53 +202,49 @@ fn channel(
         Ok(false) => {
             let reason = "only virtual interfaces whose doorbells are told apart are of processes";
             let help = "remove this, or say `doorbells = \"apart\"` under `[via]`";
-            cx.foreign(process.as_ref(), reason, help).map(|()| None)
+            cx.foreign(&process, reason, help).map(|()| None)
         }
     };
     let streams = match around.cluster {
         true => cx.optional(streams).map(|streams| streams.map_or(1, |streams| streams.into_inner().small())),
         false => {
             let help = "remove this, or say how many copies there are by `count`";
-            cx.foreign(streams.as_ref(), "one source sends on a channel", help).map(|()| 1)
+            cx.foreign(&streams, "one source sends on a channel", help).map(|()| 1)
         }
     };
     let playout = match around.cluster {
         true => cx.optional(playout).map(|playout| playout.map(|span| span.into_inner().get())),
         false => {
             let reason = "only virtual interfaces hold a message until its time";
-            cx.foreign(playout.as_ref(), reason, "remove this").map(|()| None)
+            cx.foreign(&playout, reason, "remove this").map(|()| None)
         }
     };
     if around.cluster {
         let of_queues = "a virtual interface has no queues at a host, and no levels";
         let help = "remove this";
         if group.is_none() {
-            cx.foreign(
-                share.as_ref(),
-                "a virtual interface shares the rate of a `group`, and is in none",
-                help,
-            )?;
+            cx.foreign(&share, "a virtual interface shares the rate of a `group`, and is in none", help)?;
         }
         if around.stamped == Ok(false) {
             let reason = "only `qosvia` has its virtual interfaces share rates by groups";
-            cx.foreign(group.as_ref(), reason, "remove this, or use the firmware `qosvia`")?;
+            cx.foreign(&group, reason, "remove this, or use the firmware `qosvia`")?;
         }
         if around.apart == Ok(true) {
             // A queue of each is stamped by its own clock before the tree of groups could choose.
             let reason =
                 "told apart, who keeps a bandwidth goes first, and a group's members have one only together";
             let help = "give each a `rate` in place of this, or say `doorbells = \"merged\"` under `[via]`";
-            cx.foreign(group.as_ref(), reason, help)?;
+            cx.foreign(&group, reason, help)?;
         }
-        cx.foreign(level.as_ref(), of_queues, help)?;
-        cx.foreign(message_slots.as_ref(), of_queues, help)?;
-        cx.foreign(packet_slots.as_ref(), of_queues, help)?;
-        cx.foreign(message_overflow.as_ref(), of_queues, help)?;
-        cx.foreign(packet_overflow.as_ref(), of_queues, help)?;
+        cx.foreign(&level, of_queues, help)?;
+        cx.foreign(&message_slots, of_queues, help)?;
+        cx.foreign(&packet_slots, of_queues, help)?;
+        cx.foreign(&message_overflow, of_queues, help)?;
+        cx.foreign(&packet_overflow, of_queues, help)?;
         if let Some(reader) = &reader {
             return Err(cx.fault(&reader.span, of_queues, help));
         }
-        cx.foreign(carries.as_ref(), "frames of programs come through ports, of hosts that schedule", help)?;
+        cx.foreign(&carries, "frames of programs come through ports, of hosts that schedule", help)?;
     }
     let class = cx.required(class, "class", &owner, &what);
     let carries = cx.optional(carries);
@@ -268,14 +264,14 @@ fn channel(
     let refusal = match class.as_ref().map(|class| *class.get_ref()) {
         Ok(Class::BestEffort) => {
             let help = "remove this: what asks for nothing is refused nothing";
-            cx.foreign(refusal.as_ref(), "best effort is not admitted", help).map(|()| None)
+            cx.foreign(&refusal, "best effort is not admitted", help).map(|()| None)
         }
         _ => cx.optional(refusal),
     };
     let misses = match class.as_ref().map(|class| *class.get_ref()) {
         Ok(Class::BestEffort) => {
             let help = "remove this: what has no deadline misses none";
-            cx.foreign(misses.as_ref(), "best effort has no deadline", help).map(|()| None)
+            cx.foreign(&misses, "best effort has no deadline", help).map(|()| None)
         }
         _ => cx.optional(misses),
     };
@@ -289,7 +285,7 @@ fn channel(
     let share = match class.as_ref().map(|class| *class.get_ref()) {
         Ok(Class::RealTime) => {
             let help = "remove this: its share is the rate of its contract";
-            cx.foreign(share.as_ref(), "a contract says a rate", help).map(|()| None)
+            cx.foreign(&share, "a contract says a rate", help).map(|()| None)
         }
         _ => cx.optional(share),
     };
@@ -299,7 +295,7 @@ fn channel(
     let level = match class.as_ref().map(|class| *class.get_ref()) {
         Ok(Class::BestEffort) => {
             let help = "remove this: it has the lowest level";
-            cx.foreign(level.as_ref(), "best effort is below all levels", help).map(|()| None)
+            cx.foreign(&level, "best effort is below all levels", help).map(|()| None)
         }
         _ => cx.optional(level),
     };
@@ -318,9 +314,9 @@ fn channel(
             let reason = "best effort is promised nothing";
             let help =
                 "remove this, or say `class = \"real_time\"`; the rate that is sent is part of `source`";
-            let interval = cx.foreign(min_interval.as_ref(), reason, help);
-            let rate = cx.foreign(rate.as_ref(), reason, help);
-            let deadline = cx.foreign(deadline.as_ref(), reason, help);
+            let interval = cx.foreign(&min_interval, reason, help);
+            let rate = cx.foreign(&rate, reason, help);
+            let deadline = cx.foreign(&deadline, reason, help);
             interval.and(rate).and(deadline).map(|()| None)
         }
         Err(reported) => Err(*reported),

@@ -56,23 +56,23 @@ fn command(
     let help = "remove this, or use another command";
     let about_channel = matches!(kind, K::CreatePeriodic | K::ClearPeriodic);
     match about_channel {
-        true => cx.foreign(interface.as_ref(), &format!("{what} is about a channel"), help)?,
-        false => cx.foreign(channel.as_ref(), &format!("{what} is about an interface"), help)?,
+        true => cx.foreign(&interface, &format!("{what} is about a channel"), help)?,
+        false => cx.foreign(&channel, &format!("{what} is about an interface"), help)?,
     }
     if !matches!(kind, K::ModePoll | K::HostOn | K::BackoffEnable) {
-        cx.foreign(quota.as_ref(), &format!("{what} has no quota"), help)?;
+        cx.foreign(&quota, &format!("{what} has no quota"), help)?;
     }
     if !matches!(kind, K::ModePoll | K::HostOn) {
-        cx.foreign(interval.as_ref(), &format!("{what} has no interval"), help)?;
+        cx.foreign(&interval, &format!("{what} has no interval"), help)?;
     }
     if kind != K::BackoffEnable {
         let reason = format!("{what} enables no backoff");
-        cx.foreign(minimum.as_ref(), &reason, help)?;
-        cx.foreign(maximum.as_ref(), &reason, help)?;
-        cx.foreign(factor.as_ref(), &reason, help)?;
-        cx.foreign(restore.as_ref(), &reason, help)?;
-        cx.foreign(threshold.as_ref(), &reason, help)?;
-        cx.foreign(taken.as_ref(), &reason, help)?;
+        cx.foreign(&minimum, &reason, help)?;
+        cx.foreign(&maximum, &reason, help)?;
+        cx.foreign(&factor, &reason, help)?;
+        cx.foreign(&restore, &reason, help)?;
+        cx.foreign(&threshold, &reason, help)?;
+        cx.foreign(&taken, &reason, help)?;
     }
     let at = at?.into_inner().get();
     if about_channel {

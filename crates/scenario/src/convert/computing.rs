@@ -41,10 +41,10 @@ fn application(
     let slice = cx.required(slice, "slice", &owner, "this application");
     let Some(budget) = budget else {
         let (reason, help) = ("this is a budget's", "remove this, or say the `budget`");
-        cx.foreign(period.as_ref(), reason, help)?;
-        cx.foreign(deadline.as_ref(), reason, help)?;
-        cx.foreign(start.as_ref(), reason, help)?;
-        cx.foreign(level.as_ref(), reason, help)?;
+        cx.foreign(&period, reason, help)?;
+        cx.foreign(&deadline, reason, help)?;
+        cx.foreign(&start, reason, help)?;
+        cx.foreign(&level, reason, help)?;
         let slice = slice?.into_inner().get();
         return Ok(ComputingSpec { name: name.get_ref().clone(), core: core?, slice, budget: None });
     };

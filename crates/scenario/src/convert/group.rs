@@ -72,7 +72,7 @@ pub(super) fn of_channel(
     if around.reception.is_alone() {
         let help = "remove this";
         return cx
-            .foreign(written.as_ref(), "what comes in at interfaces shares no queue by rates", help)
+            .foreign(&written, "what comes in at interfaces shares no queue by rates", help)
             .map(|()| None);
     }
     let Some(name) = cx.optional(written)? else { return Ok(None) };

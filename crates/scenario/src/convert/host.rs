@@ -382,7 +382,10 @@ fn link(
         paradigm,
         core: core.map_or(CoreId::FIRST, |(core, _)| core),
         order,
-        frame: frame_of(cx, frame, order, &span)?,
+        frame: {
+            let frame = crate::section::Key::optional(cx, frame, "frame", |frame| frame.get());
+            frame_of(cx, &frame, order, &span)?
+        },
         // The adapter decides the speed.
         speed: LinkCosts::default(),
         early: EarlyPolicy {

@@ -80,8 +80,8 @@ pub(super) fn network(
     }
     let framed =
         ["frames are of the links between named nodes", "remove this, or describe nodes as `[node.NAME]`"];
-    cx.foreign(raw.framing.as_ref(), framed[0], framed[1])?;
-    cx.foreign(raw.mtu.as_ref(), framed[0], framed[1])?;
+    cx.foreign(&raw.framing, framed[0], framed[1])?;
+    cx.foreign(&raw.mtu, framed[0], framed[1])?;
     let (medium, impairments) = self::medium(cx, kind, raw, &span, stations, speedup, path.propagation)?;
     Ok((of(stations, medium, impairments, path), way(stations, path, path.receive || stations > 1)))
 }
@@ -120,7 +120,7 @@ fn holdings(
         let holding = cx.required(one, "holding", span, "the token ring")?;
         return Ok(vec![holding.into_inner().get(); stations]);
     };
-    cx.foreign(one.as_ref(), "the holding times are given twice", "keep either `holding` or `holdings`")?;
+    cx.foreign(&one, "the holding times are given twice", "keep either `holding` or `holdings`")?;
     let place = list.span.clone();
     let items: Vec<_> = cx.items(Some(list))?.into_iter().map(|item| cx.value(item)).collect();
     let items = items.into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -149,16 +149,16 @@ pub(super) fn medium(
         ["rotation and holding times are a token ring's", "remove this, or say `kind = \"token_ring\"`"];
     let ethernet = ["this is CSMA/CD's", "remove this, or say `kind = \"csma\"`"];
     if kind != NetworkKind::TokenRing {
-        cx.foreign(rotation.as_ref(), ring[0], ring[1])?;
-        cx.foreign(holding.as_ref(), ring[0], ring[1])?;
+        cx.foreign(&rotation, ring[0], ring[1])?;
+        cx.foreign(&holding, ring[0], ring[1])?;
         if let Some(list) = &holdings {
             return Err(cx.fault(&list.span, ring[0], ring[1]));
         }
-        cx.foreign(latency.as_ref(), ring[0], ring[1])?;
-        cx.foreign(handling.as_ref(), ring[0], ring[1])?;
+        cx.foreign(&latency, ring[0], ring[1])?;
+        cx.foreign(&handling, ring[0], ring[1])?;
     }
     if kind != NetworkKind::Csma {
-        cx.foreign(rate.as_ref(), ethernet[0], ethernet[1])?;
+        cx.foreign(&rate, ethernet[0], ethernet[1])?;
         if let Some(others) = &others {
             return Err(cx.fault(&others.span, ethernet[0], ethernet[1]));
         }
@@ -255,18 +255,18 @@ fn fault(
     let at = cx.required(at, "at", &owner, "this fault");
     let length = cx.optional(length);
     let node = way.node(cx, node);
-    cx.foreign(network.as_ref(), "only a cut is of a network", "remove this")?;
+    cx.foreign(&network, "only a cut is of a network", "remove this")?;
     let (kind, node) = (kind?, node?);
     let place = kind.span();
     let kind = kind.into_inner();
     if kind != FaultKind::Stall {
         let help = "remove this, or say `kind = \"stall\"`";
-        cx.foreign(resource.as_ref(), "only a stall has a resource", help)?;
-        cx.foreign(every.as_ref(), "only a stall comes again", help)?;
+        cx.foreign(&resource, "only a stall has a resource", help)?;
+        cx.foreign(&every, "only a stall comes again", help)?;
     }
     if kind != FaultKind::LostInterrupts {
         let help = "remove this, or say `kind = \"lost_interrupts\"`";
-        cx.foreign(share.as_ref(), "only interrupts get lost by a share", help)?;
+        cx.foreign(&share, "only interrupts get lost by a share", help)?;
     }
     if matches!(kind, FaultKind::Crash | FaultKind::ProgramCrash | FaultKind::Cut) {
         let help = "add `[signalling]`, or use another fault";

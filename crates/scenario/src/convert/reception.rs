@@ -105,7 +105,7 @@ fn interface(
         true => cx.optional(slots_best_effort).map(|slots| slots.map(|slots| slots.into_inner().small())),
         false => {
             let help = "remove this, or say how the quota is shared in `sharing`";
-            cx.foreign(slots_best_effort.as_ref(), "classes are not told apart", help).map(|()| None)
+            cx.foreign(&slots_best_effort, "classes are not told apart", help).map(|()| None)
         }
     };
     let handshake = cx.or(handshake, false);
@@ -116,7 +116,7 @@ fn interface(
         Ok(false) => {
             let help = "remove this, or say `handshake = true`";
             let reason = "without a handshake a packet is in host memory when its command is posted";
-            cx.foreign(transfer.as_ref(), reason, help).map(|()| Span::ZERO)
+            cx.foreign(&transfer, reason, help).map(|()| Span::ZERO)
         }
     };
     let early_drop = cx.or(early_drop, false);
@@ -387,8 +387,8 @@ fn sharing(cx: &mut Context<'_>, part: Part<RawSharing>) -> Result<BatchSharing,
     let kind = cx.required(kind, "kind", &owner, "sharing")?.into_inner();
     if kind == SharingKind::Exhaustive {
         let (reason, help) = ("real time is served as long as there is any", "say `kind = \"weighted\"`");
-        cx.foreign(real_time.as_ref(), reason, help)?;
-        cx.foreign(best_effort.as_ref(), reason, help)?;
+        cx.foreign(&real_time, reason, help)?;
+        cx.foreign(&best_effort, reason, help)?;
         return Ok(BatchSharing::Exhaustive);
     }
     let real_time = cx.required(real_time, "real_time", &owner, "this sharing");

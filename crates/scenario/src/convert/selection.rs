@@ -7,22 +7,12 @@ use laxity_model::switch::preemption::LONGEST_WAIT;
 use laxity_qos::channel::Order;
 use laxity_qos::discipline::{CyclicClass, GateList, Hold, LOWEST, Selection, Shaper, Window};
 use laxity_world::experiment::Forwarding;
-use serde::de::DeserializeOwned;
 
 use super::*;
-use crate::leaf::{Bounded, Delay, Whole};
-use crate::raw::{RawAts, RawCyclic, RawShaper, RawWindow};
+use crate::leaf::Whole;
+use crate::raw::{AtsKeys, CyclicKeys, NodeKeys, RawAts, RawCyclic, RawShaper, RawWindow, ShaperKeys};
+use crate::section::{At, Key, Section};
 use crate::written::List;
-
-/// The keys of a switch about its classes.
-pub(super) struct Raw {
-    pub(super) shapers: Option<List<Part<RawShaper>>>,
-    pub(super) gates: Option<List<Part<RawWindow>>>,
-    pub(super) gate_offset: Option<Written<Bounded<Delay>>>,
-    pub(super) cyclic: Option<List<Part<RawCyclic>>>,
-    pub(super) ats: Option<List<Part<RawAts>>>,
-    pub(super) preemptable_from: Option<Written<Whole<1, 31>>>,
-}
 
 /// The conditions of the classes of ports by strict priority.
 #[derive(Debug, Clone, Default)]
@@ -38,18 +28,17 @@ const TOGETHER: [(&str, &str); 2] = [("shapers", "gates"), ("gates", "preemptabl
 /// The classes of ports in `order`, of a switch with that `forwarding`.
 pub(super) fn classes(
     cx: &mut Context<'_>,
-    raw: Raw,
+    keys: NodeKeys,
     order: Order,
     forwarding: Forwarding,
 ) -> Result<Classes, Reported> {
-    let Raw { shapers, gates, gate_offset, cyclic, ats, preemptable_from } = raw;
-    let offset = cx.optional(gate_offset);
+    let NodeKeys { shapers, gates, gate_offset: offset, cyclic, ats, preemptable_from, .. } = keys;
     let spans = [
-        ("shapers", shapers.as_ref().map(|list| list.span.clone())),
-        ("gates", gates.as_ref().map(|list| list.span.clone())),
-        ("cyclic", cyclic.as_ref().map(|list| list.span.clone())),
-        ("ats", ats.as_ref().map(|list| list.span.clone())),
-        ("preemptable_from", preemptable_from.as_ref().map(|level| level.span.clone())),
+        ("shapers", shapers.at()),
+        ("gates", gates.at()),
+        ("cyclic", cyclic.at()),
+        ("ats", ats.at()),
+        ("preemptable_from", preemptable_from.at()),
     ];
     let said: Vec<(&str, Range<usize>)> =
         spans.into_iter().filter_map(|(key, span)| Some((key, span?))).collect();
@@ -64,7 +53,7 @@ pub(super) fn classes(
             format!("`{key}` is of ports by strict priority, and those of this switch have another order");
         return Err(cx.fault(span, reason, "say `order = \"strict_priority\"`, or remove this"));
     }
-    let from = cx.optional(preemptable_from)?;
+    let from = preemptable_from.placed()?;
     if let Some(from) = from.as_ref().filter(|_| forwarding == Forwarding::CutThrough) {
         let reason = "a frame that is interrupted cannot leave before it has arrived";
         return Err(cx.fault(&from.span(), reason, "say `forwarding = \"store_and_forward\"`"));
@@ -74,13 +63,13 @@ pub(super) fn classes(
     let cyclic = self::cyclic(cx, cyclic);
     let ats = self::ats(cx, ats);
     let (shapers, windows, cyclic, ats) = (shapers?, gates?, cyclic?, ats?);
-    let gates = match (offset?, windows.is_empty()) {
+    let gates = match (offset.at, windows.is_empty()) {
         (Some(offset), true) => {
-            return Err(cx.fault(&offset.span(), "there are no gates", "add `gates`, or remove this"));
+            return Err(cx.fault(&offset, "there are no gates", "add `gates`, or remove this"));
         }
-        (_, true) => None,
-        (offset, false) => {
-            let gates = GateList::new(offset.map_or(Span::ZERO, |offset| offset.into_inner().get()), windows);
+        (None, true) => None,
+        (_, false) => {
+            let gates = GateList::new(offset.value?, windows);
             Some(match from {
                 Some(from) => gates.holding(Hold { from, least: LONGEST_WAIT }),
                 None => gates,
@@ -95,16 +84,15 @@ pub(super) fn classes(
 /// The tolerance of the flow meters of a switch with ports in `order`.
 pub(super) fn policing(
     cx: &mut Context<'_>,
-    raw: Option<Written<Bounded<Delay>>>,
+    tolerance: &Key<Option<Span>>,
     order: Order,
 ) -> Result<Option<Span>, Reported> {
-    let tolerance = cx.optional(raw)?;
-    if let Some(said) = tolerance.as_ref().filter(|_| !order.keeps_arrivals()) {
+    if let Some(at) = tolerance.at.as_ref().filter(|_| !order.keeps_arrivals()) {
         let reason = "flow meters are of switches with FIFO queues, and this one has another order";
         let help = "say `order = \"fifo\"` or `order = \"strict_priority\"`, or remove this";
-        return Err(cx.fault(&said.span(), reason, help));
+        return Err(cx.fault(at, reason, help));
     }
-    Ok(tolerance.map(|tolerance| tolerance.into_inner().get()))
+    tolerance.value
 }
 
 /// The shapers of a list, each of a level of its own.
@@ -113,47 +101,48 @@ pub(super) fn shapers(
     list: Option<List<Part<RawShaper>>>,
 ) -> Result<Vec<Shaper>, Reported> {
     let twice = ("has a shaper already", "give each level one shaper at most");
-    by_level(cx, list, twice, |cx, owner, RawShaper { level, idle_slope }| {
-        let level = cx.required(level, "level", owner, "this shaper");
-        let slope = cx.required(idle_slope, "idle_slope", owner, "this shaper");
-        let (level, slope) = (level?, slope?);
-        let small = level.get_ref().small() as u8;
-        Ok((level.span(), small, Shaper { level: small, idle_slope: slope.into_inner().get() }))
+    by_level(cx, list, ("this shaper", twice), |keys: ShaperKeys| {
+        let (level, small) = small(keys.level)?;
+        Ok((level, small, Shaper { level: small, idle_slope: keys.idle_slope.value? }))
     })
 }
 
 fn cyclic(cx: &mut Context<'_>, list: Option<List<Part<RawCyclic>>>) -> Result<Vec<CyclicClass>, Reported> {
     let twice = ("is cyclic already", "give each level one cycle at most");
-    by_level(cx, list, twice, |cx, owner, RawCyclic { level, cycle }| {
-        let level = cx.required(level, "level", owner, "this class");
-        let cycle = cx.required(cycle, "cycle", owner, "this class");
-        let (level, cycle) = (level?, cycle?);
-        let small = level.get_ref().small() as u8;
-        Ok((level.span(), small, CyclicClass { level: small, cycle: cycle.into_inner().get() }))
+    by_level(cx, list, ("this class", twice), |keys: CyclicKeys| {
+        let (level, small) = small(keys.level)?;
+        Ok((level, small, CyclicClass { level: small, cycle: keys.cycle.value? }))
     })
 }
 
 fn ats(cx: &mut Context<'_>, list: Option<List<Part<RawAts>>>) -> Result<Vec<u8>, Reported> {
-    by_level(cx, list, ("has regulators already", "give each level once"), |cx, owner, RawAts { level }| {
-        let level = cx.required(level, "level", owner, "this class")?;
-        let small = level.get_ref().small() as u8;
-        Ok((level.span(), small, small))
+    let twice = ("has regulators already", "give each level once");
+    by_level(cx, list, ("this class", twice), |keys: AtsKeys| {
+        let (level, small) = small(keys.level)?;
+        Ok((level, small, small))
     })
 }
 
-/// The classes of a list, of which `read` has the level and its place too. A level that is there twice
-/// is an error: what it is already, and the help.
-fn by_level<R: DeserializeOwned, T>(
+/// The place of a level, and the level.
+fn small<const LEAST: u64, const MOST: u64>(
+    level: Key<Whole<LEAST, MOST>>,
+) -> Result<(Range<usize>, u8), Reported> {
+    let level = level.spanned()?;
+    Ok((level.span(), level.into_inner().small() as u8))
+}
+
+/// The classes of a list, each called `what`, of which `read` has the level and its place too. A level
+/// that is there twice is an error: what it is already, and the help.
+fn by_level<S: Section, T>(
     cx: &mut Context<'_>,
-    list: Option<List<Part<R>>>,
-    (already, help): (&str, &str),
-    read: impl Fn(&mut Context<'_>, &Range<usize>, R) -> Result<(Range<usize>, u8, T), Reported>,
+    list: Option<List<Part<S>>>,
+    (what, (already, help)): (&str, (&str, &str)),
+    read: impl Fn(S::Keys) -> Result<(Range<usize>, u8, T), Reported>,
 ) -> Result<Vec<T>, Reported> {
     let (mut levels, mut found) = (Vec::new(), Vec::new());
     for part in cx.items(list)? {
-        let part = cx.part(part)?;
-        let owner = part.span();
-        let (span, level, class) = read(cx, &owner, part.into_inner())?;
+        let (_, keys) = cx.keys(part, what)?;
+        let (span, level, class) = read(keys)?;
         if levels.contains(&level) {
             return Err(cx.fault(&span, format!("level {level} {already}"), help));
         }
@@ -171,14 +160,10 @@ fn windows(
     preemptable: Option<u8>,
 ) -> Result<Vec<Window>, Reported> {
     let from = preemptable.unwrap_or(LOWEST);
-    let window = |cx: &mut Context<'_>, part| {
-        let part = cx.part(part)?;
-        let (owner, RawWindow { length, levels, best_effort }) = (part.span(), part.into_inner());
-        let length = cx.required(length, "for", &owner, "this window");
-        let levels = cx.items(levels);
-        let best_effort = cx.or(best_effort, false);
-        let mut open = if best_effort? { u32::MAX << from } else { 0 };
-        for level in levels? {
+    let window = |cx: &mut Context<'_>, part: Part<RawWindow>| {
+        let (_, keys) = cx.keys(part, "this window")?;
+        let mut open = if keys.best_effort.value? { u32::MAX << from } else { 0 };
+        for level in cx.items(keys.levels)? {
             let level = cx.value(level)?;
             let small = level.get_ref().small() as u8;
             if preemptable.is_some_and(|from| small >= from) {
@@ -188,7 +173,7 @@ fn windows(
             }
             open |= 1_u32 << small;
         }
-        Ok(Window { length: length?.into_inner().get(), open })
+        Ok(Window { length: keys.length.value?, open })
     };
     cx.items(list)?.into_iter().map(|part| window(cx, part)).collect()
 }

@@ -325,15 +325,15 @@ fn outage(cx: &mut Context<'_>, part: Part<RawFault>, topology: &Topology) -> Re
     let at = cx.required(at, "at", &owner, "this fault");
     let length = cx.optional(length);
     let (reason, help) = ("nodes with signalling have no adapters that fail", "remove this");
-    cx.foreign(adapter.as_ref(), reason, help)?;
-    cx.foreign(resource.as_ref(), reason, help)?;
-    cx.foreign(share.as_ref(), reason, help)?;
-    cx.foreign(every.as_ref(), "only a stall comes again", help)?;
+    cx.foreign(&adapter, reason, help)?;
+    cx.foreign(&resource, reason, help)?;
+    cx.foreign(&share, reason, help)?;
+    cx.foreign(&every, "only a stall comes again", help)?;
     let kind = kind?;
     let what = match kind.get_ref() {
         FaultKind::Crash | FaultKind::ProgramCrash => {
             let help = "remove this, or say `kind = \"cut\"`";
-            cx.foreign(network.as_ref(), "this fault is of a node", help)?;
+            cx.foreign(&network, "this fault is of a node", help)?;
             if node.is_none() {
                 return Err(cx.missing("node", &owner, "this fault", "the name of a node"));
             }
@@ -344,11 +344,7 @@ fn outage(cx: &mut Context<'_>, part: Part<RawFault>, topology: &Topology) -> Re
             }
         }
         FaultKind::Cut => {
-            cx.foreign(
-                node.as_ref(),
-                "this fault is of a network",
-                "remove this, or say `kind = \"crash\"`",
-            )?;
+            cx.foreign(&node, "this fault is of a network", "remove this, or say `kind = \"crash\"`")?;
             let name = cx.required(network, "network", &owner, "this fault")?;
             let called = |network: &Network| network.name.as_deref() == Some(&name.get_ref().0);
             match topology.networks.iter().position(called) {

@@ -1,6 +1,5 @@
 //! `[node.NAME]` and `[network.NAME]`: unlike nodes, switches, and what joins them.
 
-mod foreign;
 mod joins;
 mod managed;
 
@@ -8,15 +7,15 @@ use laxity_model::switch::PortConfig;
 use laxity_qos::channel::Order;
 use laxity_qos::costs::LinkCosts;
 use laxity_units::{ByteTime, Bytes, Rate};
-use laxity_world::experiment::{Forwarding, Outlet, SwitchSpec};
+use laxity_world::experiment::{Outlet, SwitchSpec};
 
-use self::foreign::of_switch;
-use super::selection::{self, Classes, Raw};
+use super::selection::{self, Classes};
 use super::way::{Graph, Place, Way};
 use super::*;
 use crate::choice::{Framing, NetworkKind, NodeKind};
 use crate::frame::frame_of;
 use crate::raw::{RawAdapter, RawAdapters, RawHost, RawNetwork, RawNetworks, RawNode};
+use crate::section::strays;
 use crate::written::Entries;
 
 pub(super) use managed::of_nodes;
@@ -25,8 +24,6 @@ pub(super) use managed::of_nodes;
 const MOST_NODES: usize = 10_000;
 /// Adapters of a node at most.
 const MOST_ADAPTERS: usize = 64;
-/// Default memory of a port.
-const PORT_MEMORY: Bytes = Bytes::from_kib(64);
 
 /// Hosts, adapters, and how they stand.
 pub(super) struct Topology {
@@ -194,46 +191,22 @@ impl Builder {
         has_common_host: bool,
     ) -> Result<(), Reported> {
         cx.named(name)?;
-        let part = cx.part(part)?;
-        let raw = part.into_inner();
-        let of_switch = of_switch(&raw);
-        let RawNode {
-            kind,
-            count,
-            clock,
-            host,
-            adapter,
-            forwarding,
-            latency,
-            order,
-            frame,
-            shapers,
-            gates,
-            gate_offset,
-            cyclic,
-            ats,
-            preemptable_from,
-            policing,
-            horizon,
-            early_above_best_effort,
-            memory,
-            shared_memory,
-        } = raw;
-        if let Some(clock) = &clock {
-            let help = "remove this, or add `[signalling]`";
-            return Err(cx.fault(&clock.span, "hosts that schedule have one common clock", help));
+        let (_, keys) = cx.keys(part, "")?;
+        let help = "remove this, or add `[signalling]`";
+        cx.foreign(&keys.clock, "hosts that schedule have one common clock", help)?;
+        let (kind, count) = (keys.kind.value?, keys.count.value?.get() as usize);
+        if let Some(stray) = strays(keys.said(), kind).next() {
+            let (reason, help) = match kind {
+                NodeKind::Host => ("this is a switch's", "remove this, or say `kind = \"switch\"`"),
+                NodeKind::Switch => {
+                    ("a switch has no host and no adapter", "remove this, or `kind = \"switch\"`")
+                }
+            };
+            return Err(cx.fault(&stray.at, reason, help));
         }
-        let kind = cx.or(kind, NodeKind::Host);
-        let count =
-            cx.optional(count).map(|count| count.map_or(1, |count| count.into_inner().get() as usize));
-        let (kind, count) = (kind?, count?);
         let place = match kind {
             NodeKind::Host => {
-                if let Some(span) = of_switch {
-                    let help = "remove this, or say `kind = \"switch\"`";
-                    return Err(cx.fault(&span, "this is a switch's", help));
-                }
-                let host = match host {
+                let host = match keys.host {
                     Some(host) => {
                         self.hosts.push(host::host(cx, library, host)?);
                         self.hosts.len() - 1
@@ -248,7 +221,7 @@ impl Builder {
                         ));
                     }
                 };
-                match adapter {
+                match keys.adapter {
                     Some(adapters) => {
                         let cores = self.hosts[host].value.subsystem.cores;
                         let adapters = self.adapters_of(cx, library, adapters, cores)?;
@@ -263,33 +236,15 @@ impl Builder {
                 }
             }
             NodeKind::Switch => {
-                if let Some(span) = host.map(|part| part.span).or(adapter.map(|adapters| adapters.span())) {
-                    let help = "remove this, or `kind = \"switch\"`";
-                    return Err(cx.fault(&span, "a switch has no host and no adapter", help));
-                }
-                let forwarding = cx.or(forwarding, Forwarding::StoreAndForward);
-                let latency = cx.optional(latency);
-                let order = cx.or(order, Order::MultiClassEdf);
-                let horizon = cx.optional(horizon);
-                let above_best_effort = cx.or(early_above_best_effort, false);
-                let memory = cx.optional(memory);
-                let shared = cx.optional(shared_memory);
+                let order = keys.order.value?;
+                let mut switch = SwitchSpec::new(selection::policing(cx, &keys.policing, order)?);
+                keys.fill(&mut switch)?;
                 let early = EarlyPolicy {
-                    horizon: horizon?.map_or(Span::ZERO, |horizon| horizon.into_inner().get()),
-                    above_best_effort: above_best_effort?,
+                    horizon: keys.horizon.value?,
+                    above_best_effort: keys.early_above_best_effort.value?,
                 };
-                let memory = memory?.map_or(PORT_MEMORY, |memory| memory.into_inner().get());
-                let order = order?;
-                let switch = SwitchSpec {
-                    name: String::new(),
-                    forwarding: forwarding?,
-                    latency: latency?.map_or(Span::ZERO, |latency| latency.into_inner().get()),
-                    shared: shared?.map_or(Bytes::ZERO, |shared| shared.into_inner().get()),
-                    policing: selection::policing(cx, policing, order)?,
-                };
-                let frame = frame_of(cx, frame, order, &name.span())?;
-                let raw = Raw { shapers, gates, gate_offset, cyclic, ats, preemptable_from };
-                let classes = selection::classes(cx, raw, order, switch.forwarding)?;
+                let (frame, memory) = (frame_of(cx, &keys.frame, order, &name.span())?, keys.memory.value?);
+                let classes = selection::classes(cx, keys, order, switch.forwarding)?;
                 for copy in self.copies(cx, name, count)? {
                     self.switches.push(SwitchSpec { name: copy.clone(), ..switch.clone() });
                     let classes = classes.clone();

@@ -52,15 +52,15 @@ pub(super) fn via(cx: &mut Context<'_>, part: Part<RawVia>) -> Result<Read, Repo
     } = raw;
     let kind = cx.required(firmware, "firmware", &owner, "the cluster").map(Spanned::into_inner);
     if let Ok(kind) = kind {
-        of_firmware(cx, kind, overlap.as_ref(), &[FirmwareKind::Sequential], "it waits for nothing else")?;
+        of_firmware(cx, kind, &overlap, &[FirmwareKind::Sequential], "it waits for nothing else")?;
         let parallel = [FirmwareKind::Parallel, FirmwareKind::QualityOfService];
         let one = "a sequence has one message in hand";
-        of_firmware(cx, kind, send_buffers.as_ref(), &parallel, one)?;
-        of_firmware(cx, kind, nsdma_queue.as_ref(), &parallel, one)?;
+        of_firmware(cx, kind, &send_buffers, &parallel, one)?;
+        of_firmware(cx, kind, &nsdma_queue, &parallel, one)?;
         let stamped = [FirmwareKind::QualityOfService];
-        of_firmware(cx, kind, guard.as_ref(), &stamped, "its queues are in order of arrival")?;
-        of_firmware(cx, kind, best_effort.as_ref(), &stamped, "it tells nobody from best effort")?;
-        of_firmware(cx, kind, doorbells.as_ref(), &stamped, "it tells nobody from others")?;
+        of_firmware(cx, kind, &guard, &stamped, "its queues are in order of arrival")?;
+        of_firmware(cx, kind, &best_effort, &stamped, "it tells nobody from best effort")?;
+        of_firmware(cx, kind, &doorbells, &stamped, "it tells nobody from others")?;
     }
     let doorbells = doorbells_of(cx, doorbells, ahead)?;
     let overlap = cx.or(overlap, false);
@@ -129,7 +129,7 @@ fn doorbells_of(
     match cx.or(kind, DoorbellsKind::Merged)? {
         DoorbellsKind::Merged => {
             let reason = "doorbells that are merged are taken as they come";
-            cx.foreign(ahead.as_ref(), reason, "remove this, or say `doorbells = \"apart\"`")?;
+            cx.foreign(&ahead, reason, "remove this, or say `doorbells = \"apart\"`")?;
             Ok(Doorbells::Merged)
         }
         DoorbellsKind::Apart => {
@@ -183,10 +183,10 @@ fn renegotiation(
 }
 
 /// Refuses a key that another firmware has no use for.
-fn of_firmware<T>(
+fn of_firmware(
     cx: &mut Context<'_>,
     kind: FirmwareKind,
-    written: Option<&Written<T>>,
+    written: &dyn crate::section::At,
     with: &[FirmwareKind],
     reason: &str,
 ) -> Result<(), Reported> {

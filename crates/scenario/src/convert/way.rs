@@ -121,8 +121,8 @@ impl Way {
             Way::Named(graph) => match route {
                 Some(route) => {
                     let reason = "the route says where the channel starts and ends";
-                    cx.foreign(from.as_ref(), reason, "remove this, or the route")?;
-                    cx.foreign(to.as_ref(), reason, "remove this, or the route")?;
+                    cx.foreign(&from, reason, "remove this, or the route")?;
+                    cx.foreign(&to, reason, "remove this, or the route")?;
                     graph.written(cx, route, most)
                 }
                 None => graph.found(cx, (from, to), most, owner),

@@ -342,6 +342,19 @@ pub struct SwitchSpec {
     pub policing: Option<Span>,
 }
 
+impl SwitchSpec {
+    /// A switch with those flow meters and else the least that a switch does.
+    pub fn new(policing: Option<Span>) -> Self {
+        Self {
+            name: String::new(),
+            forwarding: Forwarding::StoreAndForward,
+            latency: Span::ZERO,
+            shared: Bytes::ZERO,
+            policing,
+        }
+    }
+}
+
 /// When a switch passes a frame on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forwarding {

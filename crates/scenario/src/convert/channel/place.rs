@@ -77,7 +77,7 @@ pub(super) fn interface_of(
 ) -> Result<Option<usize>, Reported> {
     let Some(Ends { named, interfaces, .. }) = ends.as_ref().map_err(|reported| *reported)? else {
         let help = "remove this, or add `[[interface]]`";
-        return cx.foreign(name.as_ref(), "the host receives at no interface", help).map(|()| None);
+        return cx.foreign(&name, "the host receives at no interface", help).map(|()| None);
     };
     if name.is_none() && *named && interfaces.len() == 1 {
         return Ok(Some(0));
@@ -101,7 +101,7 @@ pub(super) fn program_of(
     let ends = ends.as_ref().map_err(|reported| *reported)?;
     let Some(programs) = ends.and_then(|ends| ends.programs.as_ref()) else {
         let help = "remove this, or add `[[program]]`";
-        return cx.foreign(name.as_ref(), "the scenario has no `[[program]]`", help).map(|()| 0);
+        return cx.foreign(&name, "the scenario has no `[[program]]`", help).map(|()| 0);
     };
     let Some(name) = cx.optional(name)? else { return Ok(0) };
     programs.iter().position(|program| *program == name.get_ref().0).ok_or_else(|| {

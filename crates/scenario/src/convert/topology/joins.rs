@@ -224,8 +224,8 @@ impl Builder {
         members: &[End],
     ) -> Result<(), Reported> {
         let (reason, help) = ("this is of links, one for each two", "remove this");
-        cx.foreign(raw.framing.as_ref(), reason, help)?;
-        cx.foreign(raw.mtu.as_ref(), reason, help)?;
+        cx.foreign(&raw.framing, reason, help)?;
+        cx.foreign(&raw.mtu, reason, help)?;
         let mut stations = Vec::new();
         for &End { place, link } in members {
             let Place::Node(node) = self.graph.places[place] else {

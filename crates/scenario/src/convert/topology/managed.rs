@@ -55,25 +55,20 @@ fn node(
     part: Part<RawNode>,
 ) -> Result<(usize, ClockSpec), Reported> {
     cx.named(name)?;
-    let raw = cx.part(part)?.into_inner();
+    let (_, keys) = cx.keys(part, "")?;
     let help = "remove this";
-    cx.foreign(raw.memory.as_ref(), "the `memory` of nodes is under `[signalling]`", help)?;
-    let of_switch = of_switch(&raw);
-    // The other keys are those of switches.
-    let RawNode { kind, count, clock, host, adapter, .. } = raw;
-    let of_host = host.map(|part| part.span).or(adapter.map(|adapters| adapters.span()));
-    if let Some(span) = of_host.or(of_switch) {
+    cx.foreign(&keys.memory, "the `memory` of nodes is under `[signalling]`", help)?;
+    if let Some(said) = keys.said().first() {
         let reason = "nodes with signalling have no host, no adapter and no ports";
-        return Err(cx.fault(&span, reason, help));
+        return Err(cx.fault(&said.at, reason, help));
     }
-    if let Some(kind) = cx.optional(kind)?
-        && *kind.get_ref() == NodeKind::Switch
-    {
+    if keys.kind.value? == NodeKind::Switch {
         let help = "remove this: a node passes packets on by itself";
-        return Err(cx.fault(&kind.span(), "nodes with signalling have links to each other", help));
+        let at = keys.kind.at.unwrap_or_default();
+        return Err(cx.fault(&at, "nodes with signalling have links to each other", help));
     }
-    let count = cx.optional(count)?.map_or(1, |count| count.into_inner().get() as usize);
-    let clock = signalling::clock(cx, clock)?;
+    let count = keys.count.value?.get() as usize;
+    let clock = signalling::clock(cx, keys.clock)?;
     for copy in builder.copies(cx, name, count)? {
         builder.nodes.push(NodeSpec::with_one(Some(copy.clone()), 0, 0));
         builder.nodes.last_mut().expect("it was pushed").adapters[0].networks.clear();
@@ -100,7 +95,7 @@ fn joined(
         return Err(cx.fault(&kind.span(), "nodes with signalling have links of their own", "remove this"));
     }
     let counted = "a network of named nodes does not count them";
-    cx.foreign(raw.stations.as_ref(), counted, "remove this: what it `joins` is how many they are")?;
+    cx.foreign(&raw.stations, counted, "remove this: what it `joins` is how many they are")?;
     let Some(joins) = raw.joins.take() else {
         return Err(cx.missing("joins", &owner, &what, "the names of the nodes that it joins"));
     };
