@@ -22,6 +22,7 @@
 //! | `required` | a section without the key is an error; the schema says so |
 //! | `default = …` | the value without the key, and the sentence "Default `…`." of its description, at the end or in place of `{default}` |
 //! | `said = "…"` | that default in words, where the value alone says too little |
+//! | `silent` | the description says that default by itself |
 //! | `of(A, B)` | the kinds of section that may have the key, as variants of `kind` |
 //! | `fills`, `fills(field)` | the field of the type `fills` that has the value |
 //!
@@ -69,6 +70,7 @@ struct Declared {
     required: bool,
     default: Option<Lit>,
     said: Option<LitStr>,
+    silent: bool,
     of: Vec<Ident>,
     fills: Option<Ident>,
 }
@@ -83,6 +85,7 @@ impl Declared {
                 match () {
                     () if meta.path.is_ident("required") => declared.required = true,
                     () if meta.path.is_ident("default") => declared.default = Some(meta.value()?.parse()?),
+                    () if meta.path.is_ident("silent") => declared.silent = true,
                     () if meta.path.is_ident("said") => declared.said = Some(meta.value()?.parse()?),
                     () if meta.path.is_ident("of") => {
                         let kinds;
@@ -108,6 +111,7 @@ impl Declared {
     fn describe(&self, attributes: &mut Vec<Attribute>) {
         const HOLE: &str = "{default}";
         let said = match (&self.said, &self.default) {
+            _ if self.silent => return,
             (Some(words), _) => words.value(),
             (None, None) => return,
             (None, Some(Lit::Str(text))) => format!("`{}`", text.value()),

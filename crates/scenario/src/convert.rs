@@ -36,9 +36,9 @@ use laxity_qos::channel::{Oversize, PacketOverflow, Processing};
 use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::Span;
 use laxity_world::experiment::{
-    AdapterSpec, Admission, Attached, ChannelSpec, ClockKind, Division, Experiment, FaultSpec, HostPlace,
-    HostSpec, InterfaceSpec, KindOfFault, LocalDeadline, MediumSpec, MissesEffect, Network, NodeSpec,
-    RefusalEffect, RunLength, SignallingSpec, SourceSpec, System, Task, ViaSpec,
+    AdapterSpec, Admission, Attached, ChannelSpec, ClockKind, Experiment, FaultSpec, HostPlace, HostSpec,
+    InterfaceSpec, KindOfFault, LocalDeadline, MediumSpec, MissesEffect, Network, NodeSpec, RefusalEffect,
+    RunLength, SignallingSpec, SourceSpec, System, Task, ViaSpec,
 };
 use serde_spanned::Spanned;
 
@@ -473,12 +473,9 @@ fn let_early_frames_pass(host: &mut HostSpec, unsaid: Unsaid, channels: &[Channe
 }
 
 fn path(cx: &mut Context<'_>, part: Part<RawPath>) -> Result<network::Chain, Reported> {
-    let RawPath { relays, receive, propagation } = cx.part(part)?.into_inner();
-    let relays = cx.optional(relays).map(|relays| relays.map_or(0, |relays| relays.into_inner().small()));
-    let receive = cx.optional(receive);
-    let propagation = cx.optional(propagation);
-    let (relays, receive) = (relays?, receive?);
-    let propagation = propagation?.map_or(Span::ZERO, |propagation| propagation.into_inner().get());
+    let (_, keys) = cx.keys(part, "")?;
+    let (relays, receive) = (keys.relays.value?.small(), keys.receive.placed()?);
+    let propagation = keys.propagation.value?;
     let receive = match receive {
         Some(receive) if relays > 0 && !*receive.get_ref() => {
             let reason = "relays need a host at the end";

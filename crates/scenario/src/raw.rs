@@ -22,6 +22,7 @@ use laxity_admission::Test;
 use laxity_model::host::Applications;
 use laxity_qos::channel::{Block, LinkParadigm, Order, Oversize, Processing};
 use laxity_qos::discipline::EarlyPolicy;
+use laxity_scenario_keys::keys;
 use laxity_world::experiment::{ClockKind, Division, LocalDeadline, MissesEffect, RefusalEffect};
 use laxity_world::results::Origin;
 use schemars::JsonSchema;
@@ -310,22 +311,23 @@ pub(crate) struct RawLink {
 }
 
 /// A chain of equal hosts.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawPath {
-    /// Intermediate hosts that receive packets and send them on. Default 0.
+    /// Intermediate hosts that receive packets and send them on.
+    #[key(default = 0)]
     pub(crate) relays: Option<Written<Whole<0, 64>>>,
     /// Whether a host at the end receives the messages. Default `false`, unless there are relays.
     pub(crate) receive: Option<Written<bool>>,
-    /// Propagation delay of each link. Default `0 us`.
+    /// Propagation delay of each link.
+    #[key(default = "0 us")]
     pub(crate) propagation: Option<Written<Bounded<Delay>>>,
 }
 
 /// How channels are admitted.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawAdmission {
-    /// The formulas of admission. Default `corrected`.
+    /// The formulas of admission.
+    #[key(default = "corrected")]
     pub(crate) formula: Option<Written<FormulaWord>>,
     /// How it is decided whether channels can be served together. Default `demand`; `d_order` with
     /// the papers' formulas, and with `local_deadline = "bound"`.
@@ -335,10 +337,10 @@ pub(crate) struct RawAdmission {
     pub(crate) local_deadline: Option<Written<LocalDeadline>>,
     /// How the slack of an end-to-end deadline is shared out among the hops of a path: what remains
     /// of the deadline after the least that each hop can promise and the propagation between them.
-    /// Default `proportional`.
+    #[key(default = "proportional")]
     pub(crate) deadlines: Option<Written<Division>>,
     /// Effect of a refused channel on the run, for channels without a `refusal` of their own.
-    /// Default `fails`.
+    #[key(default = "fails")]
     pub(crate) refusal: Option<Written<RefusalEffect>>,
     /// A real-time channel, of which copies are admitted until one is refused. They are counted in
     /// the figure `admitted`; no simulation runs, and `run` has no effect.
@@ -346,13 +348,13 @@ pub(crate) struct RawAdmission {
 }
 
 /// When a run ends.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawRun {
-    /// The clock. Default `virtual`.
+    /// The clock.
+    #[key(default = "virtual")]
     pub(crate) clock: Option<Written<ClockKind>>,
     /// The effect of missed deadlines on the exit code, for channels that do not say it themselves.
-    /// Default `fail`.
+    #[key(default = "fail")]
     pub(crate) misses: Option<Written<MissesEffect>>,
     /// End of the run: a number of transmitted packets. Either this or `time`.
     pub(crate) packets: Option<Written<Whole<1, 1_000_000_000_000>>>,

@@ -102,13 +102,15 @@ impl<V> Key<V> {
     }
 
     /// The place and the value of a key that its section must have.
-    pub(crate) fn spanned(self) -> Result<Spanned<V>, Reported> {
-        let value = self.value?;
-        Ok(Spanned::new(self.at.unwrap_or_default(), value))
+    pub(crate) fn spanned(&self) -> Result<Spanned<V>, Reported>
+    where
+        V: Clone,
+    {
+        Ok(Spanned::new(self.at.clone().unwrap_or_default(), self.value.clone()?))
     }
 }
 
-impl<V> Key<Option<V>> {
+impl<V: Clone> Key<Option<V>> {
     /// Reads a key that its section need not have.
     pub(crate) fn optional<T: Leaf>(
         cx: &mut Context<'_>,
@@ -122,20 +124,18 @@ impl<V> Key<Option<V>> {
     }
 
     /// The place and the value, where the file has the key.
-    pub(crate) fn placed(self) -> Result<Option<Spanned<V>>, Reported> {
-        let value = self.value?;
-        Ok(self.at.zip(value).map(|(at, value)| Spanned::new(at, value)))
+    pub(crate) fn placed(&self) -> Result<Option<Spanned<V>>, Reported> {
+        Ok(self.at.clone().zip(self.value.clone()?).map(|(at, value)| Spanned::new(at, value)))
     }
 
     /// The same of a key that some kinds of the section at `owner` must have.
     pub(crate) fn needed(
-        self,
+        &self,
         cx: &mut Context<'_>,
         owner: &Range<usize>,
         what: &str,
     ) -> Result<Spanned<V>, Reported> {
-        let (name, valid) = (self.name, self.valid);
-        self.placed()?.ok_or_else(|| cx.missing(name, owner, what, &valid()))
+        self.placed()?.ok_or_else(|| cx.missing(self.name, owner, what, &(self.valid)()))
     }
 }
 

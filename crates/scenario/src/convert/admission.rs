@@ -10,16 +10,10 @@ pub(super) fn admission(
     cx: &mut Context<'_>,
     part: Option<Part<RawAdmission>>,
 ) -> Result<(Admission, Option<Fill>), Reported> {
-    let RawAdmission { formula, test, local_deadline, deadlines, refusal, fill } =
-        cx.part_or_empty(part, &WHOLE)?.into_inner();
-    let formula = cx.or(formula, FormulaWord(Some(Formula::Corrected)));
-    let test = cx.optional(test);
-    let local_deadline = cx.optional(local_deadline);
-    let deadlines = cx.or(deadlines, Division::Proportional);
-    let refusal = cx.or(refusal, RefusalEffect::Fails);
-    let fill = cx.optional(fill);
-    let (FormulaWord(formula), test, local_deadline, refusal) = (formula?, test?, local_deadline?, refusal?);
-    let division = deadlines?;
+    let (_, keys) = cx.keys_or_none(part, &WHOLE)?;
+    let (test, local_deadline) = (keys.test.placed()?, keys.local_deadline.placed()?);
+    let (FormulaWord(formula), refusal) = (keys.formula.value?, keys.refusal.value?);
+    let division = keys.deadlines.value?;
     if let (None, Some(word)) = (formula, &local_deadline)
         && *word.get_ref() == LocalDeadline::Bound
     {
@@ -41,7 +35,7 @@ pub(super) fn admission(
         return Err(cx.fault(&word.span(), reason, "use `\"requested\"`, or leave this out"));
     }
     let local_deadline = local_deadline.map_or(LocalDeadline::Bound, Spanned::into_inner);
-    Ok((Admission { formula, test, local_deadline, division, refusal }, fill?))
+    Ok((Admission { formula, test, local_deadline, division, refusal }, keys.fill.placed()?))
 }
 
 /// The place of the channel that is to be filled up with.

@@ -2,11 +2,12 @@
 
 use std::net::IpAddr;
 
-use laxity_world::experiment::{Carries, EmulationSpec, HostPlace, Pace, PortSpec, Transfer};
+use laxity_world::experiment::{Carries, EmulationSpec, PortSpec};
 
 use super::way::Way;
 use super::*;
 use crate::raw::{RawEmulation, RawPort};
+use crate::section::Key;
 use crate::written::List;
 
 /// The longest name of a network interface under Linux.
@@ -16,13 +17,15 @@ pub(super) fn emulation(
     cx: &mut Context<'_>,
     part: Option<Part<RawEmulation>>,
 ) -> Result<EmulationSpec, Reported> {
-    let RawEmulation { host, pace, transfer, core, host_core } = cx.part_or_empty(part, &WHOLE)?.into_inner();
-    let host = cx.or(host, HostPlace::Model);
-    let pace = cx.or(pace, Pace::Profile);
-    let transfer = cx.or(transfer, Transfer::Full);
-    let core = cx.optional(core).map(|core| core.map(|core| core.into_inner().get() as usize));
-    let host_core = cx.optional(host_core).map(|core| core.map(|core| core.into_inner().get() as usize));
-    Ok(EmulationSpec { host: host?, pace: pace?, transfer: transfer?, core: core?, host_core: host_core? })
+    let (_, keys) = cx.keys_or_none(part, &WHOLE)?;
+    let core = |core: Key<Option<Whole<0, 4095>>>| Ok(core.value?.map(|core| core.get() as usize));
+    Ok(EmulationSpec {
+        host: keys.host.value?,
+        pace: keys.pace.value?,
+        transfer: keys.transfer.value?,
+        core: core(keys.core)?,
+        host_core: core(keys.host_core)?,
+    })
 }
 
 pub(super) fn ports(
@@ -47,23 +50,19 @@ pub(super) fn ports(
 }
 
 fn port(cx: &mut Context<'_>, part: Part<RawPort>, way: &Way) -> Result<PortSpec, Reported> {
-    let part = cx.part(part)?;
-    let (owner, RawPort { kind, node, interface, namespace, address, mtu }) =
-        (part.span(), part.into_inner());
-    let kind = cx.optional(kind);
-    let node = way.node(cx, node);
-    let interface =
-        cx.required(interface, "interface", &owner, "this port").and_then(|name| name_of(cx, name));
-    let namespace = cx.optional(namespace).and_then(|name| name.map(|name| name_of(cx, name)).transpose());
-    let address = cx.optional(address).and_then(|text| text.map(|text| self::address(cx, &text)).transpose());
-    let mtu = cx.optional(mtu);
-    kind?;
+    let (_, keys) = cx.keys(part, "this port")?;
+    let node = way.node(cx, &keys.node);
+    let interface = keys.interface.spanned().and_then(|name| name_of(cx, name));
+    let namespace = keys.namespace.placed().and_then(|name| name.map(|name| name_of(cx, name)).transpose());
+    let address =
+        keys.address.placed().and_then(|text| text.map(|text| self::address(cx, &text)).transpose());
+    keys.kind.value?;
     Ok(PortSpec {
         node: node?,
         interface: interface?,
         namespace: namespace?,
         address: address?,
-        mtu: mtu?.map_or(1500, |mtu| mtu.into_inner().get() as u16),
+        mtu: keys.mtu.value?.get() as u16,
     })
 }
 

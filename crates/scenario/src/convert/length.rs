@@ -1,6 +1,7 @@
 //! `[run]`: how long, by packets or by time, and how much of it at either end is not counted.
 
 use super::*;
+use crate::section::example;
 
 /// How long the run is, of which what is counted, and the clock that it is under.
 pub(super) fn run(
@@ -8,39 +9,33 @@ pub(super) fn run(
     part: Part<RawRun>,
     (clock, misses): (&mut ClockKind, &mut MissesEffect),
 ) -> Result<RunLength, Reported> {
-    let part = cx.part(part)?;
-    let (span, raw) = (part.span(), part.into_inner());
-    let RawRun { clock: kind, misses: failure, packets, time, warmup, cooldown } = raw;
-    *clock = cx.or(kind, ClockKind::Virtual)?;
-    *misses = cx.or(failure, MissesEffect::Fail)?;
-    match (packets, time) {
-        (Some(packets), None) => {
-            let total = cx.value(packets);
-            let warmup = cx.optional(warmup).and_then(|warmup| in_packets(cx, warmup.as_ref()));
-            let cooldown = cx.optional(cooldown).and_then(|cooldown| in_packets(cx, cooldown.as_ref()));
-            let (total, warmup, cooldown) = (total?, warmup?, cooldown?);
-            let (span, total) = (total.span(), total.into_inner().get());
+    let (span, keys) = cx.keys(part, "")?;
+    (*clock, *misses) = (keys.clock.value?, keys.misses.value?);
+    let (warmup, cooldown) = (keys.warmup.placed(), keys.cooldown.placed());
+    match (&keys.packets.at, &keys.time.at) {
+        (Some(span), None) => {
+            let warmup = warmup.and_then(|warmup| in_packets(cx, warmup.as_ref()));
+            let cooldown = cooldown.and_then(|cooldown| in_packets(cx, cooldown.as_ref()));
+            let (total, warmup, cooldown) = (keys.packets.value?.map_or(0, Whole::get), warmup?, cooldown?);
             if warmup + cooldown >= total {
                 let reason = format!("warm-up and cool-down leave nothing of {total} packets to count");
-                return Err(cx.fault(&span, reason, "run longer, or leave out less"));
+                return Err(cx.fault(span, reason, "run longer, or leave out less"));
             }
             Ok(RunLength::Packets { total, warmup, cooldown })
         }
-        (None, Some(time)) => {
-            let total = cx.value(time);
-            let warmup = cx.optional(warmup).and_then(|warmup| in_time(cx, warmup.as_ref()));
-            let cooldown = cx.optional(cooldown).and_then(|cooldown| in_time(cx, cooldown.as_ref()));
-            let (total, warmup, cooldown) = (total?, warmup?, cooldown?);
-            let (span, total) = (total.span(), total.into_inner().get());
+        (None, Some(span)) => {
+            let warmup = warmup.and_then(|warmup| in_time(cx, warmup.as_ref()));
+            let cooldown = cooldown.and_then(|cooldown| in_time(cx, cooldown.as_ref()));
+            let (total, warmup, cooldown) = (keys.time.value?.unwrap_or_default(), warmup?, cooldown?);
             if warmup.saturating_add(cooldown) >= total {
                 let reason = format!("warm-up and cool-down leave nothing of {total} to count");
-                return Err(cx.fault(&span, reason, "run longer, or leave out less"));
+                return Err(cx.fault(span, reason, "run longer, or leave out less"));
             }
             Ok(RunLength::Time { total, warmup, cooldown })
         }
         (Some(_), Some(time)) => {
             let help = "keep either `packets` or `time`";
-            Err(cx.fault(&time.span, "a run ends by packets or by time, not by both", help))
+            Err(cx.fault(time, "a run ends by packets or by time, not by both", help))
         }
         (None, None) => {
             let help = "add `packets = 32768` or `time = \"10 s\"`";
@@ -54,7 +49,7 @@ fn in_packets(cx: &mut Context<'_>, amount: Option<&Spanned<Amount>>) -> Result<
         None => Ok(0),
         Some((_, Or::This(packets))) => Ok(packets.get()),
         Some((span, Or::That(_))) => {
-            let help = format!("valid is {}", valid::<Whole<0, 1_000_000_000_000>>());
+            let help = format!("valid is {}", example::<Whole<0, 1_000_000_000_000>>());
             Err(cx.fault(&span, "the run is counted in packets, and so must this be", help))
         }
     }
@@ -65,13 +60,8 @@ fn in_time(cx: &mut Context<'_>, amount: Option<&Spanned<Amount>>) -> Result<Spa
         None => Ok(Span::ZERO),
         Some((_, Or::That(time))) => Ok(time.get()),
         Some((span, Or::This(_))) => {
-            let help = format!("valid is {}", valid::<Bounded<Length>>());
+            let help = format!("valid is {}", example::<Bounded<Length>>());
             Err(cx.fault(&span, "the run is measured in time, and so must this be", help))
         }
     }
-}
-
-/// The valid values of a `T`, in words.
-fn valid<T: Leaf>() -> String {
-    T::read(Scalar::List).err().map(|fault| fault.valid).unwrap_or_default()
 }

@@ -6,12 +6,14 @@ use laxity_model::network::{
     TokenRingParameters,
 };
 use laxity_qos::channel::LinkId;
+use laxity_units::Rate;
 
 use super::way::Way;
 use super::*;
 use crate::choice::{FaultKind, NetworkKind};
-use crate::leaf::{Interval, Share};
-use crate::raw::{RawFault, RawImpairments, RawNetwork, RawNetworks, RawOthers};
+use crate::leaf::Interval;
+use crate::raw::{NetworkKeys, RawFault, RawImpairments, RawNetwork, RawNetworks, RawOthers};
+use crate::section::{Key, first, strays};
 use crate::written::{List, Named, keys};
 
 /// How the hosts of `[path]` stand.
@@ -50,24 +52,20 @@ pub(super) fn network(
     };
     let RawNetworks { own, named } = networks;
     unknown(cx, named)?;
-    let part = cx.part(own)?;
-    let (span, mut raw) = (part.span(), part.into_inner());
-    let kind = cx.required(raw.kind.take(), "kind", &span, "the network");
-    let stations = cx.optional(raw.stations.take());
-    let propagation = raw.propagation.take().map(|written| written.span);
-    if let Some(span) = raw.joins.take().map(|list| list.span).or(propagation) {
+    let (span, keys) = cx.keys(own, "")?;
+    let kind = keys.kind.needed(cx, &span, "the network");
+    if let Some(span) = first([&keys.joins, &keys.propagation]) {
         let help = "describe the nodes by name, as `[node.NAME]`, and this under `[network.NAME]`";
         return Err(cx.fault(&span, "nodes without names are joined as they stand", help));
     }
     let (path, kind) = (path?, kind?);
     let on_path = path.relays as usize + 1 + usize::from(path.receive);
-    let stations = match stations? {
+    let stations = match keys.stations.placed()? {
         Some(stations) if on_path > 1 && stations.get_ref().get() as usize != on_path => {
             let help = format!("say {on_path}, or nothing");
             return Err(cx.fault(&stations.span(), format!("the path has {on_path} hosts"), help));
         }
-        Some(stations) => stations.into_inner().get() as usize,
-        None => on_path,
+        stations => stations.map_or(on_path, |stations| stations.into_inner().get() as usize),
     };
     let place = kind.span();
     let kind = kind.into_inner();
@@ -80,9 +78,10 @@ pub(super) fn network(
     }
     let framed =
         ["frames are of the links between named nodes", "remove this, or describe nodes as `[node.NAME]`"];
-    cx.foreign(&raw.framing, framed[0], framed[1])?;
-    cx.foreign(&raw.mtu, framed[0], framed[1])?;
-    let (medium, impairments) = self::medium(cx, kind, raw, &span, stations, speedup, path.propagation)?;
+    cx.foreign(&keys.framing, framed[0], framed[1])?;
+    cx.foreign(&keys.mtu, framed[0], framed[1])?;
+    without_rate(cx, kind, &keys.rate)?;
+    let (medium, impairments) = self::medium(cx, kind, keys, &span, stations, speedup, path.propagation)?;
     Ok((of(stations, medium, impairments, path), way(stations, path, path.receive || stations > 1)))
 }
 
@@ -106,19 +105,17 @@ pub(super) fn waits(adapter: &AdapterSpec) -> bool {
     matches!(adapter, AdapterSpec::Described(adapter) if adapter.asks_for_medium())
 }
 
-/// The keys of a file for THT: one for all stations, and one each.
-type Holdings = (Option<Written<Bounded<Interval>>>, Option<List<Written<Bounded<Interval>>>>);
-
 /// THT of each station of a token ring: one for all, or one each.
 fn holdings(
     cx: &mut Context<'_>,
-    (one, each): Holdings,
+    one: Key<Option<Span>>,
+    each: Option<List<Written<Bounded<Interval>>>>,
     span: &Range<usize>,
     stations: usize,
 ) -> Result<Vec<Span>, Reported> {
     let Some(list) = each else {
-        let holding = cx.required(one, "holding", span, "the token ring")?;
-        return Ok(vec![holding.into_inner().get(); stations]);
+        let holding = one.needed(cx, span, "the token ring")?;
+        return Ok(vec![holding.into_inner(); stations]);
     };
     cx.foreign(&one, "the holding times are given twice", "keep either `holding` or `holdings`")?;
     let place = list.span.clone();
@@ -131,55 +128,57 @@ fn holdings(
     Ok(items.into_iter().map(|item| item.into_inner().get()).collect())
 }
 
+/// The report of a key that only Ethernet with collisions has.
+const OF_ETHERNET: (&str, &str) = ("this is CSMA/CD's", "remove this, or say `kind = \"csma\"`");
+
+/// Refuses a rate of a medium that has none.
+pub(super) fn without_rate(
+    cx: &mut Context<'_>,
+    kind: NetworkKind,
+    rate: &Key<Option<Rate>>,
+) -> Result<(), Reported> {
+    if kind == NetworkKind::Csma { Ok(()) } else { cx.foreign(rate, OF_ETHERNET.0, OF_ETHERNET.1) }
+}
+
 /// Access to the medium and impairments of frames, for a number of `stations` with processors of a
 /// given speed.
 pub(super) fn medium(
     cx: &mut Context<'_>,
     kind: NetworkKind,
-    raw: RawNetwork,
+    keys: NetworkKeys,
     span: &Range<usize>,
     stations: usize,
     speedup: f64,
     propagation: Span,
 ) -> Result<(MediumSpec, ImpairmentParameters), Reported> {
-    let RawNetwork { rotation, holding, holdings, latency, handling, rate, others, impairments, .. } = raw;
+    let stray = strays(keys.said(), kind).next();
     let impairments =
-        impairments.map_or(Ok(ImpairmentParameters::default()), |part| self::impairments(cx, part));
-    let ring =
-        ["rotation and holding times are a token ring's", "remove this, or say `kind = \"token_ring\"`"];
-    let ethernet = ["this is CSMA/CD's", "remove this, or say `kind = \"csma\"`"];
-    if kind != NetworkKind::TokenRing {
-        cx.foreign(&rotation, ring[0], ring[1])?;
-        cx.foreign(&holding, ring[0], ring[1])?;
-        if let Some(list) = &holdings {
-            return Err(cx.fault(&list.span, ring[0], ring[1]));
-        }
-        cx.foreign(&latency, ring[0], ring[1])?;
-        cx.foreign(&handling, ring[0], ring[1])?;
-    }
-    if kind != NetworkKind::Csma {
-        cx.foreign(&rate, ethernet[0], ethernet[1])?;
-        if let Some(others) = &others {
-            return Err(cx.fault(&others.span, ethernet[0], ethernet[1]));
-        }
+        keys.impairments.map_or(Ok(ImpairmentParameters::default()), |part| self::impairments(cx, part));
+    if let Some(stray) = stray {
+        let (reason, help) = match stray.of {
+            [NetworkKind::Csma] => OF_ETHERNET,
+            _ => (
+                "rotation and holding times are a token ring's",
+                "remove this, or say `kind = \"token_ring\"`",
+            ),
+        };
+        return Err(cx.fault(&stray.at, reason, help));
     }
     let medium = match kind {
         NetworkKind::PointToPoint => MediumSpec::PointToPoint,
         NetworkKind::TokenRing => {
-            let rotation = cx.required(rotation, "rotation", span, "the token ring");
-            let holding = self::holdings(cx, (holding, holdings), span, stations);
-            let latency = cx.optional(latency)?.map_or(Span::ZERO, |latency| latency.into_inner().get());
-            let handling = cx.optional(handling)?.map_or(Span::ZERO, |handling| handling.into_inner().get());
-            let handling = Delay::fixed(handling).divided(speedup).fixed;
-            let (rotation, holding) = (rotation?.into_inner().get(), holding?);
+            let rotation = keys.rotation.needed(cx, span, "the token ring");
+            let holding = self::holdings(cx, keys.holding, keys.holdings, span, stations);
+            let handling = Delay::fixed(keys.handling.value?).divided(speedup).fixed;
+            let (rotation, holding, latency) = (rotation?.into_inner(), holding?, keys.latency.value?);
             let ring = TokenRingParameters { rotation, holding, latency, handling };
             ring.check().map_err(|error| refuse(cx, span, &error))?;
             MediumSpec::TokenRing(ring)
         }
         NetworkKind::Csma => {
-            let rate = cx.required(rate, "rate", span, "the network");
-            let others = others.map(|part| self::others(cx, part)).transpose();
-            let (rate, others) = (rate?.into_inner().get(), others?);
+            let rate = keys.rate.needed(cx, span, "the network");
+            let others = keys.others.map(|part| self::others(cx, part)).transpose();
+            let (rate, others) = (rate?.into_inner(), others?);
             let csma = CsmaParameters { rate, stations, propagation, others };
             csma.check().map_err(|error| refuse(cx, span, &error))?;
             MediumSpec::Csma(csma)
@@ -194,39 +193,24 @@ fn refuse(cx: &mut Context<'_>, span: &Range<usize>, error: &NetworkError) -> Re
 }
 
 fn others(cx: &mut Context<'_>, part: Part<RawOthers>) -> Result<Background, Reported> {
-    let part = cx.part(part)?;
-    let (span, RawOthers { stations, frame, load }) = (part.span(), part.into_inner());
-    let stations = cx.required(stations, "stations", &span, "these stations");
-    let frame = cx.required(frame, "frame", &span, "these stations");
-    let load = cx.required(load, "load", &span, "these stations");
+    let (_, keys) = cx.keys(part, "these stations")?;
     Ok(Background {
-        stations: stations?.into_inner().small(),
-        frame: frame?.into_inner().get(),
-        load: load?.into_inner().get(),
+        stations: keys.stations.value?.small(),
+        frame: keys.frame.value?,
+        load: keys.load.value?,
     })
 }
 
 fn impairments(cx: &mut Context<'_>, part: Part<RawImpairments>) -> Result<ImpairmentParameters, Reported> {
-    let part = cx.part(part)?;
-    let span = part.span();
-    let RawImpairments { delay, jitter, loss, corruption, duplication, reordering, reorder_by } =
-        part.into_inner();
-    let delay = cx.optional(delay).map(|span| span.map_or(Span::ZERO, |span| span.into_inner().get()));
-    let jitter = cx.optional(jitter).map(|span| span.map_or(Span::ZERO, |span| span.into_inner().get()));
-    let by = cx.optional(reorder_by).map(|span| span.map_or(Span::ZERO, |span| span.into_inner().get()));
-    let mut share = |written: Option<Written<Share>>| {
-        let share = cx.optional(written)?.map_or(0.0, |share| share.into_inner().get());
-        Ok(Probability::new(share).expect("a share is a probability"))
-    };
-    let (loss, corruption) = (share(loss), share(corruption));
-    let (duplication, reordering) = (share(duplication), share(reordering));
+    let (span, keys) = cx.keys(part, "")?;
+    let share = |share: Key<f64>| Ok(Probability::new(share.value?).expect("a share is a probability"));
     let parameters = ImpairmentParameters {
-        delay: delay?,
-        jitter: jitter?,
-        loss: loss?,
-        corruption: corruption?,
-        duplication: duplication?,
-        reordering: Reordering { probability: reordering?, by: by? },
+        delay: keys.delay.value?,
+        jitter: keys.jitter.value?,
+        loss: share(keys.loss)?,
+        corruption: share(keys.corruption)?,
+        duplication: share(keys.duplication)?,
+        reordering: Reordering { probability: share(keys.reordering)?, by: keys.reorder_by.value? },
     };
     parameters.check().map_err(|error| refuse(cx, &span, &error))?;
     Ok(parameters)
@@ -248,32 +232,27 @@ fn fault(
     topology: Option<&Topology>,
     way: &Way,
 ) -> Result<FaultSpec, Reported> {
-    let part = cx.part(part)?;
-    let (owner, RawFault { kind, at, length, every, node, network, adapter, resource, share }) =
-        (part.span(), part.into_inner());
-    let kind = cx.required(kind, "kind", &owner, "this fault");
-    let at = cx.required(at, "at", &owner, "this fault");
-    let length = cx.optional(length);
-    let node = way.node(cx, node);
-    cx.foreign(&network, "only a cut is of a network", "remove this")?;
-    let (kind, node) = (kind?, node?);
+    let (owner, keys) = cx.keys(part, "this fault")?;
+    let node = way.node(cx, &keys.node);
+    cx.foreign(&keys.network, "only a cut is of a network", "remove this")?;
+    let (kind, node) = (keys.kind.spanned()?, node?);
     let place = kind.span();
     let kind = kind.into_inner();
     if kind != FaultKind::Stall {
         let help = "remove this, or say `kind = \"stall\"`";
-        cx.foreign(&resource, "only a stall has a resource", help)?;
-        cx.foreign(&every, "only a stall comes again", help)?;
+        cx.foreign(&keys.resource, "only a stall has a resource", help)?;
+        cx.foreign(&keys.every, "only a stall comes again", help)?;
     }
     if kind != FaultKind::LostInterrupts {
         let help = "remove this, or say `kind = \"lost_interrupts\"`";
-        cx.foreign(&share, "only interrupts get lost by a share", help)?;
+        cx.foreign(&keys.share, "only interrupts get lost by a share", help)?;
     }
     if matches!(kind, FaultKind::Crash | FaultKind::ProgramCrash | FaultKind::Cut) {
         let help = "add `[signalling]`, or use another fault";
         return Err(cx.fault(&place, "hosts that schedule do not crash, and their links are not cut", help));
     }
     let attached = topology.and_then(|topology| topology.nodes.get(node)).map(|node| &node.adapters[..]);
-    let link = match cx.optional(adapter)? {
+    let link = match keys.adapter.placed()? {
         None => 0,
         Some(name) => {
             let called = |attached: &Attached| attached.name.as_deref() == Some(&name.get_ref().0);
@@ -293,14 +272,12 @@ fn fault(
         _ => None,
     };
     let fault = match kind {
-        FaultKind::LostInterrupts => {
-            KindOfFault::LostInterrupts(cx.optional(share)?.map_or(1.0, |share| share.into_inner().get()))
-        }
+        FaultKind::LostInterrupts => KindOfFault::LostInterrupts(keys.share.value?.unwrap_or(1.0)),
         FaultKind::FullQueues => KindOfFault::Breakdown(AdapterBreakdown::FullQueues),
         FaultKind::Stop => KindOfFault::Breakdown(AdapterBreakdown::Stop),
         FaultKind::Crash | FaultKind::ProgramCrash | FaultKind::Cut => unreachable!("it is refused above"),
         FaultKind::Stall => {
-            let resource = cx.required(resource, "resource", &owner, "this stall")?;
+            let resource = keys.resource.needed(cx, &owner, "this stall")?;
             let name = &resource.get_ref().0;
             let known = described.map_or(&[][..], |description| &description.resources);
             let index = known.iter().position(|resource| resource.name == *name);
@@ -310,11 +287,11 @@ fn fault(
             })?))
         }
     };
-    let (at, length) = (at?.into_inner().get(), length?.map(|length| length.into_inner().get()));
-    let every = match cx.optional(every)? {
+    let (at, length) = (keys.at.value?, keys.length.value?);
+    let every = match keys.every.placed()? {
         None => None,
         Some(every) => {
-            let (span, every) = (every.span(), every.into_inner().get());
+            let (span, every) = (every.span(), every.into_inner());
             if length.is_none_or(|length| length >= every) {
                 let help = "say `for`, and a longer time from one beginning to the next";
                 return Err(cx.fault(&span, "it would begin again before it is over", help));

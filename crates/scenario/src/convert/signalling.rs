@@ -9,7 +9,7 @@ use laxity_signalling::quota::Quota;
 use laxity_transport::HEADER_LEN;
 use laxity_units::{ByteTime, Bytes, Rate};
 use laxity_world::experiment::{
-    AskedTimes, ClockSpec, Fails, LinkSpec, Outage, OwnerSpec, Routing, SignallingSpec, SynchroniseSpec,
+    AskedTimes, ClockSpec, Fails, LinkSpec, Outage, OwnerSpec, SignallingSpec, SynchroniseSpec,
 };
 
 use super::source::interval_of;
@@ -17,18 +17,11 @@ use super::topology::{Topology, of_nodes};
 use super::*;
 use crate::choice::FaultKind;
 use crate::leaf::{Delay, Interval, Name};
-use crate::raw::{RawCalls, RawChange, RawClock, RawFault, RawOwner, RawSignalling, RawSynchronise};
+use crate::raw::{
+    Difference, RateError, RawCalls, RawChange, RawClock, RawFault, RawOwner, RawSignalling, RawSynchronise,
+};
 use crate::written::{Entries, List};
 
-/// Defaults of the keys.
-const PACKET: Bytes = Bytes::new(1000);
-const SPACING: Span = Span::from_ms(2);
-const LEASE: Span = Span::from_secs(30);
-const MEMORY: Bytes = Bytes::from_kib(1024);
-const GRAIN: Span = Span::from_ns(1);
-const ACCEPT: Span = Span::from_us(500);
-const PERIOD: Span = Span::from_secs(1);
-const RETRY: Span = Span::from_ms(20);
 /// The largest payload of a packet: a frame has its length in 16 bits below.
 const LARGEST: Bytes = Bytes::new(65_000);
 
@@ -39,41 +32,28 @@ pub(super) fn signalling(
     nodes: Option<Entries<Part<RawNode>>>,
     networks: Option<RawNetworks>,
 ) -> Result<(SignallingSpec, Topology), Reported> {
-    let RawSignalling { packet, spacing, lease, memory, routes, synchronise, owner } =
-        cx.part(part)?.into_inner();
-    let packet = cx.optional(packet);
-    let spacing = cx.optional(spacing).map(|span| span.map_or(SPACING, |span| span.into_inner().get()));
-    let lease = cx.optional(lease).map(|span| span.map_or(LEASE, |span| span.into_inner().get()));
-    let memory = cx.optional(memory).map(|size| size.map_or(MEMORY, |size| size.into_inner().get()));
-    let routes = cx.or(routes, Routing::FewestHops);
-    let owners = self::owners(cx, owner);
-    let packet = match packet? {
-        None => PACKET,
-        Some(packet) => {
-            let (span, packet) = (packet.span(), packet.into_inner().get());
-            if packet < Bytes::new(LONGEST as u64) || packet > LARGEST {
-                let reason = format!("packets of {packet} are out of range");
-                let help = format!(
-                    "a signalling message has up to {LONGEST} B: say `\"{LONGEST} B\"` to `\"{LARGEST}\"`"
-                );
-                return Err(cx.fault(&span, reason, help));
-            }
-            packet
-        }
-    };
+    let (_, keys) = cx.keys(part, "")?;
+    let owners = self::owners(cx, keys.owner);
+    let packet = keys.packet.value?;
+    if packet < Bytes::new(LONGEST as u64) || packet > LARGEST {
+        let reason = format!("packets of {packet} are out of range");
+        let help =
+            format!("a signalling message has up to {LONGEST} B: say `\"{LONGEST} B\"` to `\"{LARGEST}\"`");
+        return Err(cx.fault(&keys.packet.at.unwrap_or_default(), reason, help));
+    }
     let Some(nodes) = nodes else {
         let help = "add `[node.NAME]` for each, and `[network.NAME]` with what it `joins`";
         return Err(cx.fault(&WHOLE, "nodes with signalling have names", help));
     };
     let frame = packet + Bytes::new(HEADER_LEN as u64);
     let (topology, links, clocks) = of_nodes(cx, nodes, networks, frame)?;
-    let synchronise = synchronise.map(|part| self::synchronise(cx, part, &topology)).transpose()?;
+    let synchronise = keys.synchronise.map(|part| self::synchronise(cx, part, &topology)).transpose()?;
     let spec = SignallingSpec {
         packet: packet.get() as u32,
-        spacing: spacing?,
-        lease: lease?,
-        memory: memory?,
-        routes: routes?,
+        spacing: keys.spacing.value?,
+        lease: keys.lease.value?,
+        memory: keys.memory.value?,
+        routes: keys.routes.value?,
         owners: owners?,
         links,
         synchronise,
@@ -91,14 +71,12 @@ fn owners(
     let mut owners = Vec::new();
     for (name, part) in cx.entries(entries)? {
         cx.named(&name)?;
-        let RawOwner { channels, bandwidth, buffers } = cx.part(part)?.into_inner();
-        let channels = cx.optional(channels);
-        let bandwidth = cx.optional(bandwidth);
-        let buffers = cx.optional(buffers)?.map_or(u64::MAX, |most| most.into_inner().get());
-        let rate = bandwidth?.map_or(u64::MAX, |rate| rate.into_inner().get().bits_per_sec() / 8);
+        let (_, keys) = cx.keys(part, "")?;
+        let most = |most: Option<Whole<0, 1_000_000>>| most.map_or(u64::MAX, Whole::get);
+        let bandwidth = keys.bandwidth.value?.map_or(u64::MAX, |rate| rate.bits_per_sec() / 8);
         let quota = Quota {
-            channels: channels?.map_or(u64::MAX, |most| most.into_inner().get()),
-            claim: QuotaClaim { bandwidth: rate, buffers, cpu: u64::MAX },
+            channels: most(keys.channels.value?),
+            claim: QuotaClaim { bandwidth, buffers: most(keys.buffers.value?), cpu: u64::MAX },
         };
         owners.push(OwnerSpec { name: name.get_ref().clone(), quota });
     }
@@ -111,17 +89,16 @@ fn synchronise(
     part: Part<RawSynchronise>,
     topology: &Topology,
 ) -> Result<SynchroniseSpec, Reported> {
-    let part = cx.part(part)?;
-    let (owner, RawSynchronise { reference, accept, period, retry }) = (part.span(), part.into_inner());
-    if reference.is_none() {
+    let (owner, keys) = cx.keys(part, "")?;
+    if keys.reference.at.is_none() {
         return Err(cx.missing("reference", &owner, "the synchronisation", "the name of a node"));
     }
-    let reference = topology.way.node(cx, reference);
-    let [accept, period, retry] =
-        [(accept, ACCEPT), (period, PERIOD), (retry, RETRY)].map(|(written, default)| {
-            cx.optional(written).map(|span| span.map_or(default, |span| span.into_inner().get()))
-        });
-    Ok(SynchroniseSpec { reference: reference?, accept: accept?, period: period?, retry: retry? })
+    Ok(SynchroniseSpec {
+        reference: topology.way.node(cx, &keys.reference)?,
+        accept: keys.accept.value?,
+        period: keys.period.value?,
+        retry: keys.retry.value?,
+    })
 }
 
 /// The owner of a channel, among those with a quota.
@@ -176,25 +153,15 @@ pub(super) fn beside(
 
 /// The clock of a node.
 pub(super) fn clock(cx: &mut Context<'_>, part: Option<Part<RawClock>>) -> Result<ClockSpec, Reported> {
-    let Some(part) = part else { return Ok(ClockSpec { grain: GRAIN, ..ClockSpec::default() }) };
-    let part = cx.part(part)?;
-    let (owner, RawClock { offset, drift, grain, step }) = (part.span(), part.into_inner());
-    let offset = cx
-        .optional(offset)
-        .map(|offset| offset.map_or_else(Default::default, |offset| offset.into_inner().0));
-    let drift =
-        cx.optional(drift).map(|drift| drift.map_or_else(Default::default, |drift| drift.into_inner().0));
-    let grain = cx.optional(grain).map(|grain| grain.map_or(GRAIN, |grain| grain.into_inner().get()));
+    let (owner, keys) = cx.keys_or_none(part, &WHOLE)?;
     let mut steps = Vec::new();
-    for part in cx.items(step)? {
-        let part = cx.part(part)?;
-        let (owner, raw) = (part.span(), part.into_inner());
-        let at = cx.required(raw.at, "at", &owner, "this step");
-        let by = cx.required(raw.by, "by", &owner, "this step");
-        steps.push((at?.into_inner().get(), by?.into_inner().0));
+    for part in cx.items(keys.step)? {
+        let (_, keys) = cx.keys(part, "this step")?;
+        steps.push((keys.at.value?, keys.by.value?.0));
     }
     steps.sort_by_key(|(at, _)| *at);
-    let clock = ClockSpec { offset: offset?, drift: drift?, grain: grain?, steps };
+    let (Difference(offset), RateError(drift)) = (keys.offset.value?, keys.drift.value?);
+    let clock = ClockSpec { offset, drift, grain: keys.grain.value?, steps };
     match clock.clock() {
         Some(_) => Ok(clock),
         None => Err(cx.fault(&owner, "the steps of this clock are too large together", "step back by less")),
@@ -246,11 +213,8 @@ pub(super) fn asked(
             let help = "remove this, or `calls`";
             return Err(cx.fault(span, format!("{what} is asked for by its `calls`"), help));
         }
-        let part = cx.part(calls)?;
-        let (owner, RawCalls { every, hold }) = (part.span(), part.into_inner());
-        let every = cx.required(every, "every", &owner, "these calls");
-        let hold = cx.required(hold, "hold", &owner, "these calls");
-        return Ok(AskedTimes::Calls { every: every?.into_inner().get(), hold: hold?.into_inner().get() });
+        let (_, keys) = cx.keys(calls, "these calls")?;
+        return Ok(AskedTimes::Calls { every: keys.every.value?, hold: keys.hold.value? });
     }
     let at = cx.optional(open)?.map_or(Span::ZERO, |open| open.into_inner().get());
     let until = cx.optional(close)?.map(|close| (close.span(), close.into_inner().get()));
@@ -280,31 +244,25 @@ fn change(
     part: Part<RawChange>,
     contract: ChannelContract,
 ) -> Result<(Span, ChannelContract), Reported> {
-    let part = cx.part(part)?;
-    let (owner, raw) = (part.span(), part.into_inner());
-    let RawChange { at, max_message, burst, min_interval, rate, deadline } = raw;
-    let at = cx.required(at, "at", &owner, "this change");
-    let size = cx.optional(max_message);
-    let burst = cx.optional(burst);
-    let deadline = cx.optional(deadline);
-    let size = size?.map_or(contract.max_message, |size| size.into_inner().get());
-    let interval = match (cx.optional(min_interval)?, cx.optional(rate)?) {
+    let (_, keys) = cx.keys(part, "this change")?;
+    let size = keys.max_message.value?.unwrap_or(contract.max_message);
+    let interval = match (keys.min_interval.value?, keys.rate.placed()?) {
         (Some(_), Some(rate)) => {
             let help = "keep either `min_interval` or `rate`";
             return Err(cx.fault(&rate.span(), "this change has its rate given twice", help));
         }
-        (Some(interval), None) => interval.into_inner().get(),
-        (None, Some(rate)) => interval_of(cx, size, rate.get_ref().get(), &rate.span())?,
+        (Some(interval), None) => interval,
+        (None, Some(rate)) => interval_of(cx, size, *rate.get_ref(), &rate.span())?,
         (None, None) => contract.min_interval,
     };
     let changed = ChannelContract {
         max_message: size,
         min_message: contract.min_message.min(size),
         min_interval: interval,
-        burst: burst?.map_or(contract.burst, |burst| burst.into_inner().small()),
-        deadline: deadline?.map_or(contract.deadline, |deadline| deadline.into_inner().get()),
+        burst: keys.burst.value?.map_or(contract.burst, Whole::small),
+        deadline: keys.deadline.value?.unwrap_or(contract.deadline),
     };
-    Ok((at?.into_inner().get(), changed))
+    Ok((keys.at.value?, changed))
 }
 
 /// The faults of nodes and networks.
@@ -318,26 +276,21 @@ pub(super) fn outages(
 }
 
 fn outage(cx: &mut Context<'_>, part: Part<RawFault>, topology: &Topology) -> Result<Outage, Reported> {
-    let part = cx.part(part)?;
-    let (owner, raw) = (part.span(), part.into_inner());
-    let RawFault { kind, at, length, every, node, network, adapter, resource, share } = raw;
-    let kind = cx.required(kind, "kind", &owner, "this fault");
-    let at = cx.required(at, "at", &owner, "this fault");
-    let length = cx.optional(length);
+    let (owner, keys) = cx.keys(part, "this fault")?;
     let (reason, help) = ("nodes with signalling have no adapters that fail", "remove this");
-    cx.foreign(&adapter, reason, help)?;
-    cx.foreign(&resource, reason, help)?;
-    cx.foreign(&share, reason, help)?;
-    cx.foreign(&every, "only a stall comes again", help)?;
-    let kind = kind?;
+    cx.foreign(&keys.adapter, reason, help)?;
+    cx.foreign(&keys.resource, reason, help)?;
+    cx.foreign(&keys.share, reason, help)?;
+    cx.foreign(&keys.every, "only a stall comes again", help)?;
+    let (node, network, kind) = (keys.node, keys.network, keys.kind.spanned()?);
     let what = match kind.get_ref() {
         FaultKind::Crash | FaultKind::ProgramCrash => {
             let help = "remove this, or say `kind = \"cut\"`";
             cx.foreign(&network, "this fault is of a node", help)?;
-            if node.is_none() {
+            if node.at.is_none() {
                 return Err(cx.missing("node", &owner, "this fault", "the name of a node"));
             }
-            let node = topology.way.node(cx, node)?;
+            let node = topology.way.node(cx, &node)?;
             match kind.get_ref() {
                 FaultKind::Crash => Fails::Node(node),
                 _ => Fails::Programs(node),
@@ -345,7 +298,7 @@ fn outage(cx: &mut Context<'_>, part: Part<RawFault>, topology: &Topology) -> Re
         }
         FaultKind::Cut => {
             cx.foreign(&node, "this fault is of a network", "remove this, or say `kind = \"crash\"`")?;
-            let name = cx.required(network, "network", &owner, "this fault")?;
+            let name = network.needed(cx, &owner, "this fault")?;
             let called = |network: &Network| network.name.as_deref() == Some(&name.get_ref().0);
             match topology.networks.iter().position(called) {
                 Some(network) => Fails::Network(network),
@@ -362,14 +315,14 @@ fn outage(cx: &mut Context<'_>, part: Part<RawFault>, topology: &Topology) -> Re
             return Err(cx.fault(&kind.span(), reason, help));
         }
     };
-    let length = match (what, length?) {
+    let length = match (what, keys.length.placed()?) {
         (Fails::Programs(_), Some(length)) => {
             let help = "remove this";
             return Err(cx.fault(&length.span(), "programs that died do not start again", help));
         }
-        (_, length) => length.map(|length| length.into_inner().get()),
+        (_, length) => length.map(Spanned::into_inner),
     };
-    Ok(Outage { what, at: at?.into_inner().get(), length })
+    Ok(Outage { what, at: keys.at.value?, length })
 }
 
 /// A link of a rate, with the bytes around each frame.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::*;
 use crate::raw::NodeName;
+use crate::section::Key;
 use crate::written::List;
 
 /// The way of a channel.
@@ -70,12 +71,8 @@ impl Way {
     pub(super) const ALONE: Way = Way::Numbered { stations: 1, relays: 0, receives: false };
 
     /// The node that is written, or the first.
-    pub(super) fn node(
-        &self,
-        cx: &mut Context<'_>,
-        written: Option<Written<NodeName>>,
-    ) -> Result<usize, Reported> {
-        let Some(node) = cx.optional(written)? else { return Ok(0) };
+    pub(super) fn node(&self, cx: &mut Context<'_>, node: &Key<Option<NodeName>>) -> Result<usize, Reported> {
+        let Some(node) = node.placed()? else { return Ok(0) };
         let span = node.span();
         match self {
             Way::Unknown(reported) => Err(*reported),

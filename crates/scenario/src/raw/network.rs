@@ -1,7 +1,6 @@
 //! The raw form of the network and of what goes wrong.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
+use laxity_scenario_keys::keys;
 
 use super::NodeName;
 use crate::choice::{FaultKind, Framing, NetworkKind};
@@ -9,8 +8,7 @@ use crate::leaf::{Bounded, Delay, EndName, Flow, Interval, Length, Name, Share, 
 use crate::written::{List, Part, Written};
 
 /// The network between the adapters.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys(kind = NetworkKind)]
 pub(crate) struct RawNetwork {
     /// The kind of network. Named networks are `point_to_point` by default.
     pub(crate) kind: Option<Written<NetworkKind>>,
@@ -18,90 +16,100 @@ pub(crate) struct RawNetwork {
     /// straight from one to another and ends where it is received.
     pub(crate) stations: Option<Written<Whole<1, 65>>>,
     /// Token ring: TTRT, target token rotation time.
+    #[key(of(TokenRing))]
     pub(crate) rotation: Option<Written<Bounded<Interval>>>,
     /// Token ring: THT, token holding time of each station. Either this or `holdings`.
+    #[key(of(TokenRing))]
     pub(crate) holding: Option<Written<Bounded<Interval>>>,
     /// Token ring: THT of each station by itself, in ring order.
+    #[key(of(TokenRing))]
     pub(crate) holdings: Option<List<Written<Bounded<Interval>>>>,
     /// Token ring: passing the token from a station to the next, part of what the stations leave of
-    /// the rotation. Default `0 us`.
+    /// the rotation.
+    #[key(of(TokenRing), default = "0 us")]
     pub(crate) latency: Option<Written<Bounded<Delay>>>,
     /// Token ring: time of a station's adapter for the arriving token, before its first frame, and
     /// again before the token goes on, both in its holding time: the requests to the time device
     /// that the emulation of a token needs (thesis §6.4.1). Work: `host.speedup` divides it.
-    /// Default `0 us`.
+    #[key(of(TokenRing), default = "0 us")]
     pub(crate) handling: Option<Written<Bounded<Delay>>>,
     /// The nodes that it joins, by name, or by that of one of their adapters, as `gateway.left`. A
     /// `point_to_point` network has a link from the first, which may be a switch, to each of the
     /// others, for both directions at once.
     pub(crate) joins: Option<List<Written<EndName>>>,
-    /// Propagation delay of each link of a named network. Default `0 us`. A frame arrives with its
-    /// last byte. The interframe gap of its `framing` delays the next frame only. A link without a
+    /// Propagation delay of each link of a named network. {default} A frame arrives with its last
+    /// byte. The interframe gap of its `framing` delays the next frame only. A link without a
     /// propagation delay models no cable: the frame arrives at the end of its time on the link, the
     /// gap included. A frame also arrives then from an adapter of stages, or from an adapter with
     /// `reset_after`, if the gap is longer than the propagation delay and the latency of the next
     /// switch together.
+    #[key(default = "0 us")]
     pub(crate) propagation: Option<Written<Bounded<Delay>>>,
     /// CSMA/CD: bit rate, from which slot time, interframe gap and jam follow. The adapter's own
     /// delay per byte has to agree with it. Named links: their bit rate; the slower of it and a
     /// null adapter's own is what a packet takes. Needed where a switch is.
     pub(crate) rate: Option<Written<Bounded<Flow>>>,
-    /// Named links with a `rate`: what is sent with each packet. Default `none`: the bytes of a
-    /// packet are all that take time.
+    /// Named links with a `rate`: what is sent with each packet.
+    #[key(default = "none", said = "`none`: the bytes of a packet are all that take time")]
     pub(crate) framing: Option<Written<Framing>>,
     /// Named links: the largest packet. Default: `1500 B` in frames of Ethernet, else any.
     pub(crate) mtu: Option<Written<Bounded<Size>>>,
     /// CSMA/CD: other stations that offer traffic of their own.
+    #[key(of(Csma))]
     pub(crate) others: Option<Part<RawOthers>>,
     /// Impairments of frames on the network.
     pub(crate) impairments: Option<Part<RawImpairments>>,
 }
 
 /// Stations that are on the medium and are not modelled further.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawOthers {
     /// How many.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) stations: Option<Written<Whole<1, 1024>>>,
     /// Size of their frames.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) frame: Option<Written<Bounded<Size>>>,
     /// Their total offered load, as Poisson arrivals.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) load: Option<Written<Bounded<Flow>>>,
 }
 
 /// Impairments of frames on the network. Without `reordering` they arrive in order, whatever the
 /// jitter.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawImpairments {
-    /// Delay of every frame. Default `0 us`.
+    /// Delay of every frame.
+    #[key(default = "0 us")]
     pub(crate) delay: Option<Written<Bounded<Delay>>>,
-    /// Further delay of each frame, uniform from zero to this. Default `0 us`.
+    /// Further delay of each frame, uniform from zero to this.
+    #[key(default = "0 us")]
     pub(crate) jitter: Option<Written<Bounded<Delay>>>,
-    /// Share of frames that are lost. Default 0.
+    /// Share of frames that are lost.
+    #[key(default = 0)]
     pub(crate) loss: Option<Written<Share>>,
-    /// Share that arrives damaged, and is thrown away there. Default 0.
+    /// Share that arrives damaged, and is thrown away there.
+    #[key(default = 0)]
     pub(crate) corruption: Option<Written<Share>>,
-    /// Share that arrives twice. Default 0.
+    /// Share that arrives twice.
+    #[key(default = 0)]
     pub(crate) duplication: Option<Written<Share>>,
-    /// Share that is held back by `reorder_by`, while later ones pass. Default 0.
+    /// Share that is held back by `reorder_by`, while later ones pass.
+    #[key(default = 0)]
     pub(crate) reordering: Option<Written<Share>>,
     /// By how much.
+    #[key(default = "0 us", silent)]
     pub(crate) reorder_by: Option<Written<Bounded<Delay>>>,
 }
 
 /// Something that goes wrong.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawFault {
     /// Kind of the fault.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) kind: Option<Written<FaultKind>>,
     /// When it begins.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) at: Option<Written<Bounded<Delay>>>,
     /// How long it lasts. Default: to the end, or until the driver resets the adapter.
     #[serde(rename = "for")]

@@ -2,9 +2,9 @@
 //! channel is asked for.
 
 use laxity_clock::{Drift, Shift};
+use laxity_scenario_keys::keys;
 use laxity_world::experiment::Routing;
-use schemars::{JsonSchema, Schema, json_schema};
-use serde::Deserialize;
+use schemars::{Schema, json_schema};
 
 use super::NodeName;
 use crate::leaf::{Bounded, Delay, Flow, Interval, Size, Whole};
@@ -12,22 +12,24 @@ use crate::written::{Entries, Fault, Leaf, List, Part, Scalar, Written};
 
 /// Nodes with signalling, in place of hosts that schedule: a channel is admitted when it is asked
 /// for, by the nodes on its route. Each link is a serial line, and nodes take no CPU time.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawSignalling {
-    /// The largest payload of a packet, equal at all nodes. Default `1000 B`.
+    /// The largest payload of a packet, equal at all nodes.
+    #[key(default = "1000 B")]
     pub(crate) packet: Option<Written<Bounded<Size>>>,
-    /// The spacing of signalling messages on a link, which is their local deadline too. Default
-    /// `2 ms`.
+    /// The spacing of signalling messages on a link, which is their local deadline too.
+    #[key(default = "2 ms")]
     pub(crate) spacing: Option<Written<Bounded<Interval>>>,
     /// How long a node keeps a channel without a message of its source. A source refreshes five
     /// times a lease, waits for an answer for a third of a lease, and its program keeps its
-    /// channels for two leases. Default `30 s`.
+    /// channels for two leases.
+    #[key(default = "30 s")]
     pub(crate) lease: Option<Written<Bounded<Interval>>>,
     /// Memory of a node for the channels from one neighbour, and for those of its own programs.
-    /// Default `1 MiB`.
+    #[key(default = "1 MiB")]
     pub(crate) memory: Option<Written<Bounded<Size>>>,
-    /// How a channel finds its route if it has no `route` of its own. Default `fewest_hops`.
+    /// How a channel finds its route if it has no `route` of its own.
+    #[key(default = "fewest_hops")]
     pub(crate) routes: Option<Written<Routing>>,
     /// The synchronisation of clocks. Default: none, as deadlines travel as remaining time.
     pub(crate) synchronise: Option<Part<RawSynchronise>>,
@@ -37,24 +39,25 @@ pub(crate) struct RawSignalling {
 
 /// Nodes synchronise their clocks with that of one node (Cristian; thesis 3.1.2), in the frames of the
 /// signalling channels. Deadlines do not depend on it. The run measures the error that is reached.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawSynchronise {
     /// The node with the clock that the others follow.
     #[schemars(required)]
     pub(crate) reference: Option<Written<NodeName>>,
-    /// The largest error of a round trip that is adopted. Default `500 us`.
+    /// The largest error of a round trip that is adopted.
+    #[key(default = "500 us")]
     pub(crate) accept: Option<Written<Bounded<Interval>>>,
-    /// From a success to the next request. Default `1 s`.
+    /// From a success to the next request.
+    #[key(default = "1 s")]
     pub(crate) period: Option<Written<Bounded<Interval>>>,
-    /// From a request to the next, where it has no answer or one of a larger error. Default `20 ms`.
+    /// From a request to the next, where it has no answer or one of a larger error.
+    #[key(default = "20 ms")]
     pub(crate) retry: Option<Written<Bounded<Interval>>>,
 }
 
 /// The most that one owner may have reserved at a node. A channel that is being changed counts with
 /// both contracts. CPU time has no quota, as nodes take none.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawOwner {
     /// Channels that begin at, pass or end at the node. Default: no limit.
     pub(crate) channels: Option<Written<Whole<0, 1_000_000>>>,
@@ -66,38 +69,38 @@ pub(crate) struct RawOwner {
 }
 
 /// The clock of a node.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawClock {
-    /// Its difference from true time at the start, such as `-3 ms`. Default `0 s`.
+    /// Its difference from true time at the start, such as `-3 ms`.
+    #[key(default = "0 s")]
     pub(crate) offset: Option<Written<Difference>>,
     /// Its rate error, such as `50 ppm`. The greatest of all nodes is the tolerance by which bounds
-    /// count. Default `0 ppm`.
+    /// count.
+    #[key(default = "0 ppm")]
     pub(crate) drift: Option<Written<RateError>>,
-    /// The grain of its readings. Default `1 ns`.
+    /// The grain of its readings.
+    #[key(default = "1 ns")]
     pub(crate) grain: Option<Written<Bounded<Interval>>>,
     /// Changes of the time that it shows.
     pub(crate) step: Option<List<Part<RawStep>>>,
 }
 
 /// A step of a clock.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawStep {
     /// When, in true time.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) at: Option<Written<Bounded<Delay>>>,
     /// By how much, such as `-20 ms`.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) by: Option<Written<Difference>>,
 }
 
 /// Another contract of a channel from a time on; keys that are left out are those of the channel.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawChange {
     /// When the program asks for it.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) at: Option<Written<Bounded<Delay>>>,
     /// The largest message.
     pub(crate) max_message: Option<Written<Bounded<Size>>>,
@@ -112,14 +115,13 @@ pub(crate) struct RawChange {
 }
 
 /// Repeated requests: a Poisson process of calls with exponential holding times.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawCalls {
     /// Mean time from one request to the next.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) every: Option<Written<Bounded<Interval>>>,
     /// Mean time from the establishment of a call to its end.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) hold: Option<Written<Bounded<Interval>>>,
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::leaf::EndName;
+use crate::raw::NetworkKeys;
 
 /// An end of a network: a place, and of a node which of its adapters.
 #[derive(Clone, Copy)]
@@ -29,14 +30,11 @@ impl Builder {
         part: Part<RawNetwork>,
     ) -> Result<(), Reported> {
         cx.named(name)?;
-        let part = cx.part(part)?;
-        let (owner, mut raw) = (part.span(), part.into_inner());
-        if let Some(stations) = &raw.stations {
-            let help = "remove this: what it `joins` is how many they are";
-            return Err(cx.fault(&stations.span, "a network of named nodes does not count them", help));
-        }
-        let Some(joins) = raw.joins.take() else {
-            let what = format!("network `{}`", name.get_ref());
+        let what = format!("network `{}`", name.get_ref());
+        let (owner, mut keys) = cx.keys(part, &what)?;
+        let counted = "a network of named nodes does not count them";
+        cx.foreign(&keys.stations, counted, "remove this: what it `joins` is how many they are")?;
+        let Some(joins) = keys.joins.take() else {
             return Err(cx.missing("joins", &owner, &what, "the names of the nodes that it joins"));
         };
         let joins_at = joins.span.clone();
@@ -55,10 +53,9 @@ impl Builder {
         if members.len() < 2 {
             return Err(cx.fault(&joins_at, "a network joins two nodes or more", "name another"));
         }
-        let kind = cx.or(raw.kind.take(), NetworkKind::PointToPoint)?;
-        match kind {
-            NetworkKind::PointToPoint => self.links(cx, name, raw, &owner, &members),
-            NetworkKind::TokenRing | NetworkKind::Csma => self.medium(cx, name, kind, raw, &owner, &members),
+        match keys.kind.value?.unwrap_or(NetworkKind::PointToPoint) {
+            NetworkKind::PointToPoint => self.links(cx, name, keys, &owner, &members),
+            kind => self.medium(cx, name, kind, keys, &owner, &members),
         }
     }
 
@@ -99,36 +96,22 @@ impl Builder {
         &mut self,
         cx: &mut Context<'_>,
         name: &Spanned<String>,
-        raw: RawNetwork,
+        keys: NetworkKeys,
         owner: &Range<usize>,
         members: &[End],
     ) -> Result<(), Reported> {
-        let RawNetwork { rate, framing, mtu, .. } = &raw;
-        let rate = cx.optional(rate.clone());
-        let framing = cx.optional(framing.clone());
-        let mtu = cx.optional(mtu.clone());
-        let (rate, framing, mtu) = (rate?, framing?, mtu?);
-        if let (None, Some(framing)) = (&rate, &framing)
-            && *framing.get_ref() != Framing::None
-        {
+        let (rate, framing) = (keys.rate.value?, keys.framing.value?);
+        if let (None, true) = (rate, framing != Framing::None) {
             let help = "add `rate = \"1 Gbit/s\"` or another";
-            return Err(cx.fault(
-                &framing.span(),
-                "nothing says how long a frame takes on these links",
-                help,
-            ));
+            let at = keys.framing.at.unwrap_or_default();
+            return Err(cx.fault(&at, "nothing says how long a frame takes on these links", help));
         }
-        let framing = framing.map_or(Framing::None, Spanned::into_inner);
-        let mtu = mtu.map(|mtu| mtu.into_inner().get());
-        let costs = rate.as_ref().map(|rate| on_wire(rate.get_ref().get(), framing));
-        let mtu = mtu.or((framing != Framing::None).then_some(Bytes::new(1500)));
+        let costs = rate.map(|rate| on_wire(rate, framing));
+        let mtu = keys.mtu.value?.or((framing != Framing::None).then_some(Bytes::new(1500)));
         let network = self.networks.len();
         let (kind, stations) = (NetworkKind::PointToPoint, members.len());
-        let RawNetwork { propagation, .. } = &raw;
-        let propagation =
-            cx.optional(propagation.clone())?.map_or(Span::ZERO, |span| span.into_inner().get());
-        let medium =
-            network::medium(cx, kind, RawNetwork { rate: None, ..raw }, owner, stations, 1.0, propagation)?;
+        let propagation = keys.propagation.value?;
+        let medium = network::medium(cx, kind, keys, owner, stations, 1.0, propagation)?;
         let wire = Wire { network, costs, mtu };
         let hub = members[0];
         for &other in &members[1..] {
@@ -219,13 +202,14 @@ impl Builder {
         cx: &mut Context<'_>,
         name: &Spanned<String>,
         kind: NetworkKind,
-        raw: RawNetwork,
+        keys: NetworkKeys,
         owner: &Range<usize>,
         members: &[End],
     ) -> Result<(), Reported> {
         let (reason, help) = ("this is of links, one for each two", "remove this");
-        cx.foreign(&raw.framing, reason, help)?;
-        cx.foreign(&raw.mtu, reason, help)?;
+        cx.foreign(&keys.framing, reason, help)?;
+        cx.foreign(&keys.mtu, reason, help)?;
+        network::without_rate(cx, kind, &keys.rate)?;
         let mut stations = Vec::new();
         for &End { place, link } in members {
             let Place::Node(node) = self.graph.places[place] else {
@@ -254,10 +238,9 @@ impl Builder {
         }
         let speedup = self.hosts[self.nodes[stations[0]].host].value.speedup;
         let network = self.networks.len();
-        let propagation =
-            cx.optional(raw.propagation.clone())?.map_or(Span::ZERO, |span| span.into_inner().get());
+        let propagation = keys.propagation.value?;
         let (medium, impairments) =
-            network::medium(cx, kind, raw, owner, stations.len(), speedup, propagation)?;
+            network::medium(cx, kind, keys, owner, stations.len(), speedup, propagation)?;
         for from in members {
             for to in members.iter().filter(|to| to.place != from.place) {
                 self.graph.next[from.place].push((to.place, network));

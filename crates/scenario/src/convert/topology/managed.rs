@@ -86,32 +86,28 @@ fn joined(
     (part, frame): (Part<RawNetwork>, Bytes),
 ) -> Result<(), Reported> {
     cx.named(name)?;
-    let part = cx.part(part)?;
-    let (owner, mut raw) = (part.span(), part.into_inner());
     let what = format!("network `{}`", name.get_ref());
-    if let Some(kind) = cx.optional(raw.kind.take())?
+    let (owner, mut keys) = cx.keys(part, &what)?;
+    if let Some(kind) = keys.kind.placed()?
         && *kind.get_ref() != NetworkKind::PointToPoint
     {
         return Err(cx.fault(&kind.span(), "nodes with signalling have links of their own", "remove this"));
     }
     let counted = "a network of named nodes does not count them";
-    cx.foreign(&raw.stations, counted, "remove this: what it `joins` is how many they are")?;
-    let Some(joins) = raw.joins.take() else {
+    cx.foreign(&keys.stations, counted, "remove this: what it `joins` is how many they are")?;
+    let Some(joins) = keys.joins.take() else {
         return Err(cx.missing("joins", &owner, &what, "the names of the nodes that it joins"));
     };
-    let rate = cx.required(raw.rate.take(), "rate", &owner, &what);
-    let framing = cx.or(raw.framing.take(), Framing::None);
-    let mtu = cx.optional(raw.mtu.take());
-    let propagation = cx.optional(raw.propagation.take())?.map_or(Span::ZERO, |span| span.into_inner().get());
-    let (rate, framing, mtu) = (rate?.into_inner().get(), framing?, mtu?);
+    let rate = keys.rate.needed(cx, &owner, &what)?.into_inner();
+    let (framing, propagation) = (keys.framing.value?, keys.propagation.value?);
     let around = match framing {
         Framing::None => 0,
         Framing::Ethernet => 38,
         Framing::EthernetVlan => 42,
     };
-    let place = mtu.as_ref().map_or_else(|| name.span(), Spanned::span);
-    let carries = match (mtu, framing) {
-        (Some(mtu), _) => Some(mtu.into_inner().get()),
+    let place = keys.mtu.at.clone().unwrap_or_else(|| name.span());
+    let carries = match (keys.mtu.value?, framing) {
+        (Some(mtu), _) => Some(mtu),
         (None, Framing::None) => None,
         (None, Framing::Ethernet | Framing::EthernetVlan) => Some(Bytes::new(1500)),
     };
@@ -153,7 +149,7 @@ fn joined(
         builder.nodes[*member].adapters[0].networks.push(network);
     }
     let (kind, count) = (NetworkKind::PointToPoint, members.len());
-    let (medium, impairments) = network::medium(cx, kind, raw, &owner, count, 1.0, propagation)?;
+    let (medium, impairments) = network::medium(cx, kind, keys, &owner, count, 1.0, propagation)?;
     builder.networks.push(Network {
         name: Some(name.get_ref().clone()),
         members: Vec::new(),
