@@ -24,13 +24,15 @@
 //! | `said = "…"` | that default in words, where the value alone says too little |
 //! | `silent` | the description says that default by itself |
 //! | `of(A, B)` | the kinds of section that may have the key, as variants of `kind` |
-//! | `fills`, `fills(field)` | the field of the type `fills` that has the value |
+//! | `fills`, `fills(field)` | the field of the type `fills` that has the value; without a default a field stays as it is unless the file has the key |
+//! | `elsewhere` | the conversion of another section takes the key first |
+//! | `by_hand` | where the section says `all` beside `fills`: this key does not fill its field |
 //!
 //! A field of another type than `Option<Written<…>>` (a table, a list) is left to its conversion.
 
 use proc_macro::TokenStream;
 use proc_macro2::TokenStream as Tokens;
-use quote::{ToTokens, format_ident, quote};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::{
     Attribute, Data, DeriveInput, Error, Expr, ExprLit, Field, GenericArgument, Ident, Lit, LitStr, Meta,
@@ -43,11 +45,11 @@ pub fn keys(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let item = parse_macro_input!(item as DeriveInput);
     let mut section = Section::default();
     let parser = syn::meta::parser(|meta| {
-        let path = Some(meta.value()?.parse()?);
         match () {
-            () if meta.path.is_ident("kind") => section.kind = path,
-            () if meta.path.is_ident("fills") => section.fills = path,
-            () => return Err(meta.error("a section has `kind` and `fills`")),
+            () if meta.path.is_ident("kind") => section.kind = Some(meta.value()?.parse()?),
+            () if meta.path.is_ident("fills") => section.fills = Some(meta.value()?.parse()?),
+            () if meta.path.is_ident("all") => section.all = true,
+            () => return Err(meta.error("a section has `kind`, `fills` and `all`")),
         }
         Ok(())
     });
@@ -62,6 +64,8 @@ struct Section {
     kind: Option<Path>,
     /// The type that it fills in part.
     fills: Option<Path>,
+    /// Whether its keys do so unless they say otherwise.
+    all: bool,
 }
 
 /// What the attribute of a key says.
@@ -73,6 +77,8 @@ struct Declared {
     silent: bool,
     of: Vec<Ident>,
     fills: Option<Ident>,
+    by_hand: bool,
+    elsewhere: bool,
 }
 
 impl Declared {
@@ -85,6 +91,8 @@ impl Declared {
                 match () {
                     () if meta.path.is_ident("required") => declared.required = true,
                     () if meta.path.is_ident("default") => declared.default = Some(meta.value()?.parse()?),
+                    () if meta.path.is_ident("elsewhere") => declared.elsewhere = true,
+                    () if meta.path.is_ident("by_hand") => declared.by_hand = true,
                     () if meta.path.is_ident("silent") => declared.silent = true,
                     () if meta.path.is_ident("said") => declared.said = Some(meta.value()?.parse()?),
                     () if meta.path.is_ident("of") => {
@@ -197,14 +205,20 @@ fn expand(section: &Section, mut item: DeriveInput) -> Result<Tokens> {
         return Err(Error::new(raw.span(), "a section is a struct"));
     };
     let (mut names, mut types, mut readers) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut said, mut filled) = (Vec::new(), Vec::new());
+    let (mut visible, mut said, mut filled) = (Vec::new(), Vec::new(), Vec::new());
     for field in &mut data.fields {
-        let declared = Declared::of(field)?;
+        let mut declared = Declared::of(field)?;
         let name = name_of(field)?;
         let Some(ident) = field.ident.clone() else { return Err(Error::new(raw.span(), "a key has a name")) };
+        if section.all && !declared.by_hand {
+            declared.fills = Some(ident.clone());
+        }
         declared.describe(&mut field.attrs);
         if declared.required {
             field.attrs.push(parse_quote!(#[schemars(required)]));
+        }
+        if declared.elsewhere {
+            continue;
         }
         let of_kind = &section.kind;
         match (&declared.of[..], of_kind) {
@@ -227,7 +241,7 @@ fn expand(section: &Section, mut item: DeriveInput) -> Result<Tokens> {
                         quote!(optional(cx, self.#ident, #name, #get)),
                     ),
                 };
-                types.push(quote!(crate::section::Key<#ty>));
+                types.push(quote_spanned!(ident.span()=> crate::section::Key<#ty>));
                 readers.push(quote!(crate::section::Key::#read));
             }
             None => {
@@ -236,8 +250,14 @@ fn expand(section: &Section, mut item: DeriveInput) -> Result<Tokens> {
             }
         }
         if let Some(target) = declared.fills {
-            filled.push(quote!(of.#target = self.#ident.value.clone()?;));
+            let sure = declared.required || declared.default.is_some();
+            filled.push(match sure {
+                true => quote!(of.#target = self.#ident.value?;),
+                false => quote!(if let Some(value) = self.#ident.value? { of.#target = value; }),
+            });
         }
+        // With the place of the field, or the lint `dead_code` ignores what a macro made.
+        visible.push(field.vis.clone());
         names.push(ident);
     }
     let said = section.kind.as_ref().map(|kind| {
@@ -269,7 +289,7 @@ fn expand(section: &Section, mut item: DeriveInput) -> Result<Tokens> {
 
         #[doc = #doc]
         pub(crate) struct #keys {
-            #(pub(crate) #names: #types),*
+            #(#visible #names: #types),*
         }
 
         impl crate::section::Section for #raw {

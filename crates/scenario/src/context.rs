@@ -151,18 +151,6 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The table, or an empty one at `owner`.
-    pub(crate) fn part_or_empty<T: DeserializeOwned + Default>(
-        &mut self,
-        part: Option<Part<T>>,
-        owner: &Range<usize>,
-    ) -> Result<Spanned<T>, Reported> {
-        match part {
-            Some(part) => self.part(part),
-            None => Ok(Spanned::new(owner.clone(), T::default())),
-        }
-    }
-
     /// The keys of the table, which errors call `what`, and its place.
     pub(crate) fn keys<S: Section>(
         &mut self,

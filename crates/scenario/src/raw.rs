@@ -21,6 +21,7 @@ mod via;
 use laxity_admission::Test;
 use laxity_model::host::Applications;
 use laxity_qos::channel::{Block, LinkParadigm, Order, Oversize, Processing};
+use laxity_qos::costs::HostCosts;
 use laxity_qos::discipline::EarlyPolicy;
 use laxity_scenario_keys::keys;
 use laxity_world::experiment::{ClockKind, Division, LocalDeadline, MissesEffect, RefusalEffect};
@@ -139,24 +140,26 @@ pub(crate) struct RawScenario {
 }
 
 /// A host.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawHost {
     /// The cost profile: a path ending in `.toml` relative to this file, or a name. A name is
     /// looked for beside this file, then in a folder `profiles` there and in every folder above,
     /// then among the built-in profiles.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) profile: Option<Written<String>>,
-    /// Where sending applications run. Default `separate`.
+    /// Where sending applications run.
+    #[key(default = "separate")]
     pub(crate) applications: Option<Written<Applications>>,
     /// Cores, each scheduled by itself: each channel, application and interrupt of the host has one
     /// of them, by a `core` of its own or by default. All cores share the link scheduler, which one
-    /// core uses at a time while others spin. Default 1.
+    /// core uses at a time while others spin.
+    #[key(default = 1)]
     pub(crate) cores: Option<Written<Whole<1, { MOST_CORES as u64 }>>>,
     /// Single numbers of the profile, replaced.
     pub(crate) costs: Option<Part<RawCosts>>,
     /// `C_sf`: speed factor of the processors, the host's and with it the adapter's; times of other
-    /// hardware stay as they are (thesis §4.4.2). At least 0.01. Default 1.
+    /// hardware stay as they are (thesis §4.4.2). At least 0.01.
+    #[key(default = 1)]
     pub(crate) speedup: Option<Written<Factor>>,
     /// The communication subsystem's policies.
     pub(crate) subsystem: Option<Part<RawSubsystem>>,
@@ -171,8 +174,7 @@ pub(crate) struct RawHost {
 }
 
 /// When the device driver gives up waiting for its adapter.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawDriver {
     /// Responses that no interrupt announced are found at multiples of this. Default: never.
     pub(crate) watchdog: Option<Written<Bounded<Interval>>>,
@@ -181,8 +183,7 @@ pub(crate) struct RawDriver {
 }
 
 /// Numbers of a cost profile, replaced.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys(fills = HostCosts, all)]
 pub(crate) struct RawCosts {
     /// `C_sw`: time to switch contexts between threads.
     pub(crate) context_switch: Option<Written<Bounded<Cost>>>,
@@ -192,10 +193,12 @@ pub(crate) struct RawCosts {
     pub(crate) first_packet: Option<Written<Bounded<Cost>>>,
     /// Protocol processing of a message of one packet. Default: the profile's, but at most
     /// `first_packet`; or `first_packet` where the profile has none of its own.
+    #[key(by_hand)]
     pub(crate) single_packet: Option<Written<Bounded<Cost>>>,
     /// `C_p` of every further packet.
     pub(crate) packet: Option<Written<Bounded<Cost>>>,
-    /// Further processing of each packet of a real-time channel, sent or received. Default `0 us`.
+    /// Further processing of each packet of a real-time channel, sent or received.
+    #[key(default = "0 us")]
     pub(crate) real_time_packet: Option<Written<Bounded<Cost>>>,
     /// `C_l`: selecting a packet for transmission and starting it.
     pub(crate) link_scheduling: Option<Written<Bounded<Cost>>>,
@@ -205,14 +208,17 @@ pub(crate) struct RawCosts {
     pub(crate) interrupt: Option<Written<Bounded<Cost>>>,
     /// Looking for responses of an adapter that does not interrupt, or with the watchdog. Default:
     /// what an interrupt costs.
+    #[key(by_hand)]
     pub(crate) poll: Option<Written<Bounded<Cost>>>,
     /// Taking a response out of the adapter's queue, beside the interrupt or look that found it.
     /// Default `0 us`.
     pub(crate) response: Option<Written<Bounded<Cost>>>,
-    /// A timer's interrupt, by which work is noticed that waited for its time. Default `0 us`.
+    /// A timer's interrupt, by which work is noticed that waited for its time.
+    #[key(default = "0 us")]
     pub(crate) timer: Option<Written<Bounded<Cost>>>,
     /// With several cores: an inter-processor interrupt, which an idle core pays when another core
-    /// calls it. Default `0 us`.
+    /// calls it.
+    #[key(default = "0 us")]
     pub(crate) ipi: Option<Written<Bounded<Cost>>>,
     /// Creating a thread.
     pub(crate) thread_creation: Option<Written<Bounded<Cost>>>,
@@ -222,23 +228,28 @@ pub(crate) struct RawCosts {
     pub(crate) receive_message: Option<Written<Bounded<Cost>>>,
     /// Cost of an application's send per message, if applications share the CPU.
     pub(crate) send_call: Option<Written<Bounded<Cost>>>,
-    /// Copying, summing up or encrypting a byte that is sent. Default `0 us`, as of handlers that
-    /// have a reference to it.
+    /// Copying, summing up or encrypting a byte that is sent.
+    #[key(default = "0 us", said = "`0 us`, as of handlers that have a reference to it")]
     pub(crate) send_byte: Option<Written<Bounded<Cost>>>,
-    /// The same for a byte that is received or passed on. Default `0 us`.
+    /// The same for a byte that is received or passed on.
+    #[key(default = "0 us")]
     pub(crate) receive_byte: Option<Written<Bounded<Cost>>>,
-    /// Moving a byte to the adapter by the CPU: programmed I/O. Default `0 us`, as of an adapter
-    /// that fetches it by the reference that it is handed.
+    /// Moving a byte to the adapter by the CPU: programmed I/O.
+    #[key(
+        default = "0 us",
+        said = "`0 us`, as of an adapter that fetches it by the reference that it is handed"
+    )]
     pub(crate) transfer_byte: Option<Written<Bounded<Cost>>>,
 }
 
 /// The policies of a QoS-sensitive communication subsystem (structuring Table 2).
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawSubsystem {
-    /// Which thread processes a message. Default `per_channel`.
+    /// Which thread processes a message.
+    #[key(default = "per_channel")]
     pub(crate) processing: Option<Written<Processing>>,
-    /// In which order handlers get the CPU. Default `multiclass_edf`.
+    /// In which order handlers get the CPU.
+    #[key(default = "multiclass_edf")]
     pub(crate) cpu: Option<Written<Order>>,
     /// Treatment of early messages by handlers. Default `hold`; where a channel `carries` frames,
     /// handlers may run up to 250 ms early and before best effort: see the link's `horizon`.
@@ -246,40 +257,46 @@ pub(crate) struct RawSubsystem {
     /// Preemption point of a handler: after a number of packets (`P`), or in words; or a table with
     /// one for each class of work. Default 4.
     pub(crate) preemption: Option<Either<Or<Packets, PreemptionWord>, RawPreemption>>,
-    /// Cost of switching threads. Default `real`.
+    /// Cost of switching threads.
+    #[key(default = "real")]
     pub(crate) resources: Option<Written<Resources>>,
-    /// Traffic enforcement. Off, every message counts as current when it is sent and no queue has an end.
-    /// Default `true`.
+    /// Traffic enforcement. Off, every message counts as current when it is sent and no queue has
+    /// an end.
+    #[key(default = true)]
     pub(crate) enforcement: Option<Written<bool>>,
     /// How much a message larger than `max_message` delays the next one. Default: `packets` where
     /// admission is off, `intervals` where it proves bounds.
     pub(crate) oversize: Option<Written<Oversize>>,
-    /// `S`: the largest packet. Default `4 KiB`.
+    /// `S`: the largest packet.
+    #[key(default = "4 KiB")]
     pub(crate) packet: Option<Written<Bounded<Size>>>,
     /// The way from a packet to the adapter.
     pub(crate) link: Option<Part<RawLink>>,
 }
 
 /// Preemption of each class of work: after a number of packets, `message` or `never`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawPreemption {
-    /// Of on-time real-time messages. Default 4.
+    /// Of on-time real-time messages.
+    #[key(default = 4)]
     pub(crate) real_time: Option<Written<Or<Packets, Block>>>,
-    /// Of early real-time messages. Default 4.
+    /// Of early real-time messages.
+    #[key(default = 4)]
     pub(crate) early: Option<Written<Or<Packets, Block>>>,
-    /// Of best-effort messages. Default 4.
+    /// Of best-effort messages.
+    #[key(default = 4)]
     pub(crate) best_effort: Option<Written<Or<Packets, Block>>>,
 }
 
 /// Link scheduling.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawLink {
-    /// Runner of the link scheduler (resource §3.1.2). Default `O1`.
+    /// Runner of the link scheduler (resource §3.1.2).
+    #[key(default = "O1")]
     pub(crate) paradigm: Option<Written<LinkParadigm>>,
     /// Of several cores the one of the link scheduler's own thread (O2), and where packets are
-    /// noticed that were held for their time. Default 0.
+    /// noticed that were held for their time.
+    #[key(default = 0)]
     pub(crate) core: Option<Written<CoreNumber>>,
     /// In which order packets leave. Default `multiclass_edf`; with the paradigm `adapter`, `fifo`.
     pub(crate) order: Option<Written<Order>>,

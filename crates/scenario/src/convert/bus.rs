@@ -26,9 +26,9 @@ pub(super) fn buses(
 
 fn bus(cx: &mut Context<'_>, name: Spanned<String>, part: Part<RawBus>) -> Result<BusSpec, Reported> {
     cx.named(&name)?;
-    let RawBus { preemptive, urgent, cpu } = cx.part(part)?.into_inner();
-    let (preemptive, urgent, cpu) = (cx.or(preemptive, true), cx.or(urgent, false), cx.or(cpu, false));
-    Ok(BusSpec { name: name.into_inner(), preemptive: preemptive?, urgent: urgent?, cpu: cpu? })
+    let (_, keys) = cx.keys(part, "")?;
+    let (preemptive, urgent, cpu) = (keys.preemptive.value?, keys.urgent.value?, keys.cpu.value?);
+    Ok(BusSpec { name: name.into_inner(), preemptive, urgent, cpu })
 }
 
 /// Gives each adapter at a bus what its host says of that. A bus at which no adapter of the

@@ -6,6 +6,7 @@ use laxity_world::experiment::{BudgetSpec, ComputingSpec};
 
 use super::*;
 use crate::raw::{RawComputing, RawReader};
+use crate::section::first;
 use crate::written::Entries;
 
 /// The applications of a host that compute, in the order of their names.
@@ -32,29 +33,23 @@ fn application(
     cores: u8,
 ) -> Result<ComputingSpec, Reported> {
     cx.named(name)?;
-    let part = cx.part(part)?;
-    let (owner, raw) = (part.span(), part.into_inner());
-    let RawComputing { core, budget, period, deadline, start, level, slice } = raw;
-    let core = super::core::core_number(cx, core).and_then(|core| {
-        core.map(|(core, at)| super::core::core(cx, core, &at, cores, "the host").map(|()| core)).transpose()
+    let (owner, keys) = cx.keys(part, "this application")?;
+    let core = keys.core.placed().and_then(|core| {
+        let Some(said) = core else { return Ok(None) };
+        let core = CoreId(said.get_ref().small() as u8);
+        super::core::core(cx, core, &said.span(), cores, "the host").map(|()| Some(core))
     });
-    let slice = cx.required(slice, "slice", &owner, "this application");
-    let Some(budget) = budget else {
+    let slice = keys.slice.value;
+    let Some(budget) = keys.budget.placed()? else {
         let (reason, help) = ("this is a budget's", "remove this, or say the `budget`");
-        cx.foreign(&period, reason, help)?;
-        cx.foreign(&deadline, reason, help)?;
-        cx.foreign(&start, reason, help)?;
-        cx.foreign(&level, reason, help)?;
-        let slice = slice?.into_inner().get();
-        return Ok(ComputingSpec { name: name.get_ref().clone(), core: core?, slice, budget: None });
+        let others = first([&keys.period, &keys.deadline, &keys.start, &keys.level]);
+        if let Some(other) = others {
+            return Err(cx.fault(&other, reason, help));
+        }
+        return Ok(ComputingSpec { name: name.get_ref().clone(), core: core?, slice: slice?, budget: None });
     };
-    let budget = cx.value(budget);
-    let period = cx.required(period, "period", &owner, "a budget");
-    let deadline = cx.optional(deadline);
-    let start = cx.optional(start);
-    let level = cx.optional(level);
-    let (budget, period) = (budget?, period?.into_inner().get());
-    let (span, time) = (budget.span(), budget.into_inner().get());
+    let period = keys.period.needed(cx, &owner, "a budget")?.into_inner();
+    let (span, time) = (budget.span(), budget.into_inner());
     if time > period {
         let reason = format!("{time} of the CPU do not fit into a period of {period}");
         return Err(cx.fault(&span, reason, format!("valid is up to {period}")));
@@ -62,12 +57,11 @@ fn application(
     let budget = BudgetSpec {
         time,
         period,
-        start: start?.map_or(Span::ZERO, |start| start.into_inner().get()),
-        deadline: deadline?.map_or(period, |deadline| deadline.into_inner().get()),
-        level: level?.map_or(0, |level| level.into_inner().small() as u8),
+        start: keys.start.value?,
+        deadline: keys.deadline.value?.unwrap_or(period),
+        level: keys.level.value?.small() as u8,
     };
-    let slice = slice?.into_inner().get();
-    Ok(ComputingSpec { name: name.get_ref().clone(), core: core?, slice, budget: Some(budget) })
+    Ok(ComputingSpec { name: name.get_ref().clone(), core: core?, slice: slice?, budget: Some(budget) })
 }
 
 /// The program that takes the messages of a channel, which is `received` by a host or not; with
@@ -79,19 +73,16 @@ pub(super) fn reader(
     slots: u32,
 ) -> Result<Option<Reader>, Reported> {
     let Some(part) = part else { return Ok(None) };
-    let part = cx.part(part)?;
     if !received {
         let help = "remove this, or let a node receive: `[path] receive = true`, or `to`; at interfaces programs are `[[program]]`";
-        return Err(cx.fault(&part.span(), "no host receives this channel for a program", help));
+        return Err(cx.fault(&part.span, "no host receives this channel for a program", help));
     }
-    // See `convert/channel.rs`.
-    let RawReader { core: _, work, work_byte, slots: said } = part.into_inner();
-    let (work, per_byte, said) = (cx.optional(work), cx.optional(work_byte), cx.optional(said));
+    let (_, keys) = cx.keys(part, "")?;
     Ok(Some(Reader {
         // Where it is placed is said of the host's others as well.
         core: CoreId::FIRST,
-        work: work?.map_or(Span::ZERO, |work| work.into_inner().get()),
-        per_byte: per_byte?.map_or(Span::ZERO, |work| work.into_inner().get()),
-        slots: said?.map_or(slots, |said| said.into_inner().small()),
+        work: keys.work.value?,
+        per_byte: keys.work_byte.value?,
+        slots: keys.slots.value?.map_or(slots, Whole::small),
     }))
 }

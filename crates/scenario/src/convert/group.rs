@@ -88,11 +88,8 @@ type Read = (String, Vtick, Option<Spanned<Name>>);
 
 fn group(cx: &mut Context<'_>, name: &Spanned<String>, part: Part<RawGroup>) -> Result<Read, Reported> {
     cx.named(name)?;
-    let part = cx.part(part)?;
-    let (owner, RawGroup { rate, within }) = (part.span(), part.into_inner());
-    let rate = cx.required(rate, "rate", &owner, "this group");
-    let within = cx.optional(within);
-    Ok((name.get_ref().clone(), exactly(rate?.into_inner().get()), within?))
+    let (_, keys) = cx.keys(part, "this group")?;
+    Ok((name.get_ref().clone(), exactly(keys.rate.value?), keys.within.placed()?))
 }
 
 /// The exact rate: bytes in a period.

@@ -30,30 +30,22 @@ pub(super) fn costs(
     costs: &HostCosts,
     speedup: f64,
 ) -> Result<(ReceptionCosts, u32), Reported> {
-    let RawReceive { program, poll, announce, costs: kind, pool } =
-        cx.part_or_empty(part, &WHOLE)?.into_inner();
-    let pool = cx.optional(pool).map(|pool| pool.map_or(0, |pool| pool.into_inner().small()));
-    let mut span = |written: Option<Written<Bounded<crate::leaf::Cost>>>, default: Span| {
-        let faster = |span: Span| Delay::fixed(span).divided(speedup).fixed;
-        Ok(cx.optional(written)?.map_or(default, |cost| faster(cost.into_inner().get())))
-    };
-    let program = span(program, Span::ZERO);
-    let poll = span(poll, costs.interrupt);
-    let announce = span(announce, Span::ZERO);
-    let kind = cx.or(kind, CostKind::Fixed)?;
+    let (_, keys) = cx.keys_or_none(part, &WHOLE)?;
+    let faster = |span: Span| Delay::fixed(span).divided(speedup).fixed;
+    let kind = keys.costs.value?;
     let cost = |span: Span| match kind {
         CostKind::Fixed => ActivityCost::Fixed(span),
         CostKind::Exponential => ActivityCost::Exponential(span),
     };
     let costs = ReceptionCosts {
         interrupt: cost(costs.interrupt),
-        poll: cost(poll?),
+        poll: cost(keys.poll.value?.map_or(costs.interrupt, faster)),
         switch: ActivityCost::Fixed(costs.context_switch),
-        announce: ActivityCost::Fixed(announce?),
+        announce: ActivityCost::Fixed(faster(keys.announce.value?)),
         protocol: cost(costs.receive_packet),
-        program: cost(program?),
+        program: cost(faster(keys.program.value?)),
     };
-    Ok((costs, pool?))
+    Ok((costs, keys.pool.value?.small()))
 }
 
 pub(super) fn interfaces(

@@ -6,18 +6,10 @@ use laxity_world::experiment::{Renegotiation, ViaSpec};
 
 use super::*;
 use crate::choice::{DoorbellsKind, FirmwareKind};
-use crate::leaf::Cost;
+use crate::leaf::word;
 use crate::raw::{RawRenegotiation, RawVia, RawViaCosts};
+use crate::section::{Key, strays};
 use crate::written::List;
-
-/// Default costs of programs and wires: a Pentium Pro of 400 MHz that writes a descriptor and a
-/// doorbell across PCI, or finds completion information by polling, and a Myrinet switch. The paper
-/// prints neither, so its claims are judged over a range.
-const PROGRAM: Span = Span::from_us(2);
-const LATENCY: Span = Span::from_ns(500);
-
-/// Default number of items without a bandwidth that are inside at a time.
-const AHEAD: u32 = 4;
 
 /// The longest time between two messages that is a bandwidth.
 const LONGEST: Span = Span::from_secs(1_000_000);
@@ -27,49 +19,25 @@ pub(super) type Read = (ViaSpec, usize, Option<List<Part<RawRenegotiation>>>);
 
 /// Reads `[via]`.
 pub(super) fn via(cx: &mut Context<'_>, part: Part<RawVia>) -> Result<Read, Reported> {
-    let part = cx.part(part)?;
-    let (owner, raw) = (part.span(), part.into_inner());
-    let RawVia {
-        firmware,
-        overlap,
-        nodes,
-        latency,
-        post,
-        reap,
-        receives,
-        credits,
-        depth,
-        send_buffers,
-        receive_buffers,
-        nsdma_queue,
-        guard,
-        best_effort,
-        doorbells,
-        ahead,
-        speedup,
-        costs,
-        renegotiate,
-    } = raw;
-    let kind = cx.required(firmware, "firmware", &owner, "the cluster").map(Spanned::into_inner);
-    if let Ok(kind) = kind {
-        of_firmware(cx, kind, &overlap, &[FirmwareKind::Sequential], "it waits for nothing else")?;
-        let parallel = [FirmwareKind::Parallel, FirmwareKind::QualityOfService];
-        let one = "a sequence has one message in hand";
-        of_firmware(cx, kind, &send_buffers, &parallel, one)?;
-        of_firmware(cx, kind, &nsdma_queue, &parallel, one)?;
-        let stamped = [FirmwareKind::QualityOfService];
-        of_firmware(cx, kind, &guard, &stamped, "its queues are in order of arrival")?;
-        of_firmware(cx, kind, &best_effort, &stamped, "it tells nobody from best effort")?;
-        of_firmware(cx, kind, &doorbells, &stamped, "it tells nobody from others")?;
+    let (owner, keys) = cx.keys(part, "the cluster")?;
+    if let Ok(kind) = keys.firmware.value
+        && let Some(stray) = strays(keys.said(), kind).next()
+    {
+        let reason = match stray.key {
+            "overlap" => "it waits for nothing else",
+            "guard" => "its queues are in order of arrival",
+            "best_effort" => "it tells nobody from best effort",
+            "doorbells" => "it tells nobody from others",
+            _ => "a sequence has one message in hand",
+        };
+        let reason = format!("`{}` has no use for this: {reason}", word(kind));
+        let words = stray.of.iter().map(|kind| word(*kind));
+        let help = format!("remove this, or use the firmware {}", list(words));
+        return Err(cx.fault(&stray.at, reason, help));
     }
-    let doorbells = doorbells_of(cx, doorbells, ahead)?;
-    let overlap = cx.or(overlap, false);
-    let nodes = cx.optional(nodes).map(|nodes| nodes.map_or(2, |nodes| nodes.into_inner().small()));
-    let latency = cx.optional(latency).map(|span| span.map_or(LATENCY, |span| span.into_inner().get()));
-    let post = cost(cx, post, PROGRAM);
-    let reap = cost(cx, reap, PROGRAM);
-    if let (Some(credits), Some(receives)) = (&credits, &receives)
-        && let (Ok(window), Ok(posted)) = (&credits.value, &receives.value)
+    let doorbells = doorbells_of(cx, keys.doorbells.value?, &keys.ahead)?;
+    let (receives, credits) = (keys.receives.value?, keys.credits.value?);
+    if let (Some(window), Some(posted)) = (credits, receives)
         && window.get() > posted.get()
     {
         let (window, posted) = (window.get(), posted.get());
@@ -77,65 +45,51 @@ pub(super) fn via(cx: &mut Context<'_>, part: Part<RawVia>) -> Result<Read, Repo
             "of {window} messages with credit, {posted} find a descriptor, and credits of lost ones are lost"
         );
         let help = format!("say at most {posted} here, or post more by `receives`");
-        return Err(cx.fault(&credits.span, reason, help));
+        return Err(cx.fault(&keys.credits.at.unwrap_or_default(), reason, help));
     }
-    let receives = few(cx, receives);
-    let credits = few(cx, credits);
-    let depth = few(cx, depth);
-    let send_buffers = few(cx, send_buffers);
-    let receive_buffers = few(cx, receive_buffers);
-    let nsdma_queue = cx.or(nsdma_queue, false);
-    let guard = cx
-        .optional(guard)
-        .map(|guard| guard.map_or(ViLimits::NONE.guard, |guard| guard.into_inner().small()));
-    let best_effort = cx.optional(best_effort);
-    let firmware = match (kind?, overlap?) {
+    let few = |few: Option<Whole<1, 1_000_000>>| few.map(Whole::small);
+    let firmware = match (keys.firmware.value?, keys.overlap.value?) {
         (FirmwareKind::Sequential, overlap) => Firmware::Sequential { overlap },
         (FirmwareKind::Parallel, _) => Firmware::Parallel,
         (FirmwareKind::QualityOfService, _) => Firmware::QualityOfService,
     };
-    let speedup = host::speedup(cx, speedup)?;
-    let costs = self::costs(cx, firmware, costs, &owner);
+    let speedup = host::speedup(cx, &keys.speedup)?;
+    let (costs, engines) = self::costs(cx, firmware, keys.costs, &owner)?;
     let limits = ViLimits {
-        send_buffers: send_buffers?,
-        receive_buffers: receive_buffers?,
-        nsdma_queue: nsdma_queue?,
-        guard: guard?,
-        best_effort: best_effort?.map(|rate| rate.into_inner().get()),
+        send_buffers: few(keys.send_buffers.value?),
+        receive_buffers: few(keys.receive_buffers.value?),
+        nsdma_queue: keys.nsdma_queue.value?,
+        guard: keys.guard.value?.small(),
+        best_effort: keys.best_effort.value?,
         doorbells,
     };
-    let (costs, engines) = costs?;
     let costs = if speedup == 1.0 { costs } else { costs.with_speedup(speedup) };
-    let (receives, credits, depth) = (receives?, credits?, depth?);
     let spec = ViaSpec {
         adapter: ViaConfig { firmware, costs, engines, limits },
-        post: post?,
-        reap: reap?,
-        latency: latency?,
-        receives,
-        credits,
-        depth,
+        post: keys.post.value?,
+        reap: keys.reap.value?,
+        latency: keys.latency.value?,
+        receives: few(receives),
+        credits: few(credits),
+        depth: few(keys.depth.value?),
         renegotiations: Vec::new(),
     };
-    Ok((spec, nodes? as usize, renegotiate))
+    Ok((spec, keys.nodes.value?.get() as usize, keys.renegotiate))
 }
 
 /// How doorbells wait.
 fn doorbells_of(
     cx: &mut Context<'_>,
-    kind: Option<Written<DoorbellsKind>>,
-    ahead: Option<Written<Whole<1, 1000>>>,
+    kind: DoorbellsKind,
+    ahead: &Key<Whole<1, 1000>>,
 ) -> Result<Doorbells, Reported> {
-    match cx.or(kind, DoorbellsKind::Merged)? {
+    match kind {
         DoorbellsKind::Merged => {
             let reason = "doorbells that are merged are taken as they come";
-            cx.foreign(&ahead, reason, "remove this, or say `doorbells = \"apart\"`")?;
+            cx.foreign(ahead, reason, "remove this, or say `doorbells = \"apart\"`")?;
             Ok(Doorbells::Merged)
         }
-        DoorbellsKind::Apart => {
-            let ahead = cx.optional(ahead)?.map_or(AHEAD, |ahead| ahead.into_inner().small());
-            Ok(Doorbells::Apart { ahead })
-        }
+        DoorbellsKind::Apart => Ok(Doorbells::Apart { ahead: ahead.value?.small() }),
     }
 }
 
@@ -157,14 +111,8 @@ fn renegotiation(
     part: Part<RawRenegotiation>,
     channels: &[ChannelSpec],
 ) -> Result<Renegotiation, Reported> {
-    let part = cx.part(part)?;
-    let (owner, raw) = (part.span(), part.into_inner());
-    let RawRenegotiation { channel, at, rate } = raw;
-    let what = "the renegotiation";
-    let name = cx.required(channel, "channel", &owner, what);
-    let at = cx.required(at, "at", &owner, what);
-    let rate = cx.required(rate, "rate", &owner, what);
-    let (name, at, rate) = (name?, Time::ZERO + at?.into_inner().get(), rate?);
+    let (_, keys) = cx.keys(part, "the renegotiation")?;
+    let (name, at, rate) = (keys.channel.spanned()?, Time::ZERO + keys.at.value?, keys.rate.spanned()?);
     let Some(channel) = channels.iter().position(|channel| channel.name == name.get_ref().0) else {
         let help = format!("channels are {}", list(channels.iter().map(|channel| &channel.name)));
         return Err(cx.fault(&name.span(), format!("there is no channel `{}`", name.get_ref().0), help));
@@ -173,7 +121,7 @@ fn renegotiation(
         let reason = format!("`{}` is best effort and has no bandwidth", name.get_ref().0);
         return Err(cx.fault(&name.span(), reason, "name a channel of the class `real_time`"));
     }
-    let (span, rate) = (rate.span(), rate.into_inner().get());
+    let (span, rate) = (rate.span(), rate.into_inner());
     let interval = rate.time_for_ceil(channels[channel].spec.max_message);
     if interval > LONGEST {
         let reason = format!("a message every {interval} is no bandwidth");
@@ -182,89 +130,26 @@ fn renegotiation(
     Ok(Renegotiation { at, channel, interval })
 }
 
-/// Refuses a key that another firmware has no use for.
-fn of_firmware(
-    cx: &mut Context<'_>,
-    kind: FirmwareKind,
-    written: &dyn crate::section::At,
-    with: &[FirmwareKind],
-    reason: &str,
-) -> Result<(), Reported> {
-    if with.contains(&kind) {
-        return Ok(());
-    }
-    let words = with.iter().map(|kind| crate::leaf::word(*kind));
-    let help = format!("remove this, or use the firmware {}", list(words));
-    cx.foreign(written, &format!("`{}` has no use for this: {reason}", crate::leaf::word(kind)), &help)
-}
-
-fn few(cx: &mut Context<'_>, written: Option<Written<Whole<1, 1_000_000>>>) -> Result<Option<u32>, Reported> {
-    Ok(cx.optional(written)?.map(|count| count.into_inner().small()))
-}
-
-fn cost(
-    cx: &mut Context<'_>,
-    written: Option<Written<Bounded<Cost>>>,
-    default: Span,
-) -> Result<Span, Reported> {
-    Ok(cx.optional(written)?.map_or(default, |cost| cost.into_inner().get()))
-}
-
 fn costs(
     cx: &mut Context<'_>,
     firmware: Firmware,
     part: Option<Part<RawViaCosts>>,
     owner: &Range<usize>,
 ) -> Result<(FirmwareCosts, Engines), Reported> {
-    let RawViaCosts {
-        poll,
-        doorbell,
-        note,
-        data,
-        fragment,
-        queue,
-        start,
-        status,
-        finish,
-        scan,
-        descriptor,
-        completion,
-        hdma,
-        down,
-        up,
-        frame,
-        byte,
-    } = cx.part_or_empty(part, owner)?.into_inner();
-    let poll = cost(cx, poll, FirmwareCosts::LOOK)?;
-    let by_table = FirmwareCosts::table_1(firmware, poll);
-    let costs = FirmwareCosts {
-        poll,
-        doorbell: cost(cx, doorbell, by_table.doorbell)?,
-        note: cost(cx, note, by_table.note)?,
-        data: cost(cx, data, by_table.data)?,
-        fragment: cost(cx, fragment, by_table.fragment)?,
-        queue: cost(cx, queue, by_table.queue)?,
-        start: cost(cx, start, by_table.start)?,
-        status: cost(cx, status, by_table.status)?,
-        finish: cost(cx, finish, by_table.finish)?,
-        scan: cost(cx, scan, by_table.scan)?,
-    };
+    let (_, keys) = cx.keys_or_none(part, owner)?;
+    let mut costs = FirmwareCosts::table_1(firmware, keys.poll.value?);
+    keys.fill(&mut costs)?;
     let table = Engines::TABLE_1;
-    let mut per_byte = |written: Option<Written<Bounded<crate::leaf::PerByte>>>, default: Span| {
-        Ok(cx.optional(written)?.map_or(default, |span| span.into_inner().get()))
+    let startup = keys.hdma.value?.unwrap_or(table.down.startup);
+    let engine = |startup, per_byte: Key<Option<Span>>, usual: Engine| {
+        Ok(Engine { startup, per_byte: per_byte.value?.unwrap_or(usual.per_byte) })
     };
-    let (down, up, byte) = (
-        per_byte(down, table.down.per_byte)?,
-        per_byte(up, table.up.per_byte)?,
-        per_byte(byte, table.network.per_byte)?,
-    );
-    let startup = cost(cx, hdma, table.down.startup)?;
     let engines = Engines {
-        down: Engine { startup, per_byte: down },
-        up: Engine { startup, per_byte: up },
-        descriptor: cost(cx, descriptor, table.descriptor)?,
-        status: cost(cx, completion, table.status)?,
-        network: Engine { startup: cost(cx, frame, table.network.startup)?, per_byte: byte },
+        down: engine(startup, keys.down, table.down)?,
+        up: engine(startup, keys.up, table.up)?,
+        descriptor: keys.descriptor.value?.unwrap_or(table.descriptor),
+        status: keys.completion.value?.unwrap_or(table.status),
+        network: engine(keys.frame.value?.unwrap_or(table.network.startup), keys.byte, table.network)?,
     };
     Ok((costs, engines))
 }

@@ -2,6 +2,7 @@
 
 use laxity_model::reception::Discard;
 use laxity_qos::reception::TakenBuffers;
+use laxity_scenario_keys::keys;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -16,19 +17,22 @@ pub(crate) type Room = Whole<1, 1_000_000>;
 
 /// Costs of a packet received at an interface, beside `interrupt`, `context_switch` and
 /// `receive_packet` of the host's profile.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawReceive {
-    /// `C_pp`: what the receiving program does with a packet. Default `0 us`.
+    /// `C_pp`: what the receiving program does with a packet.
+    #[key(default = "0 us")]
     pub(crate) program: Option<Written<Bounded<Cost>>>,
     /// A clock tick at which the kernel polls. Default: what an interrupt costs.
     pub(crate) poll: Option<Written<Bounded<Cost>>>,
     /// The first of a packet's two commands, or its refusal there; with the policy `lazy_software`,
-    /// the search for the program of a packet. Default `0 us`.
+    /// the search for the program of a packet.
+    #[key(default = "0 us")]
     pub(crate) announce: Option<Written<Bounded<Cost>>>,
-    /// How interrupts, polls, the protocol and the program vary. Default `fixed`.
+    /// How interrupts, polls, the protocol and the program vary.
+    #[key(default = "fixed")]
     pub(crate) costs: Option<Written<CostKind>>,
-    /// Receive buffers that all interfaces share when their own are full. Default 0.
+    /// Receive buffers that all interfaces share when their own are full.
+    #[key(default = 0)]
     pub(crate) pool: Option<Written<Whole<0, 1_000_000>>>,
 }
 
