@@ -116,7 +116,7 @@ impl Declared {
     }
 
     /// Says the default in the description of the key.
-    fn describe(&self, attributes: &mut Vec<Attribute>) {
+    fn describe(&self, attributes: &mut [Attribute]) {
         const HOLE: &str = "{default}";
         let said = match (&self.said, &self.default) {
             _ if self.silent => return,
@@ -205,7 +205,7 @@ fn expand(section: &Section, mut item: DeriveInput) -> Result<Tokens> {
         return Err(Error::new(raw.span(), "a section is a struct"));
     };
     let (mut names, mut types, mut readers) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut visible, mut said, mut filled) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut visible, mut owned, mut filled) = (Vec::new(), Vec::new(), Vec::new());
     for field in &mut data.fields {
         let mut declared = Declared::of(field)?;
         let name = name_of(field)?;
@@ -223,8 +223,10 @@ fn expand(section: &Section, mut item: DeriveInput) -> Result<Tokens> {
         let of_kind = &section.kind;
         match (&declared.of[..], of_kind) {
             ([], _) => {}
-            (of, Some(kind)) => said
-                .push(quote!((#name, &[#(#kind::#of),*] as &[#kind], crate::section::At::at(&self.#ident)))),
+            (of, Some(kind)) => {
+                let at = quote!(crate::section::At::at(&self.#ident));
+                owned.push(quote!(crate::section::Owned { key: #name, of: &[#(#kind::#of),*], at: #at }));
+            }
             (of, None) => return Err(Error::new(of[0].span(), "the section says no `kind`")),
         }
         match within("Option", &field.ty).and_then(|inner| within("Written", inner)) {
@@ -260,12 +262,12 @@ fn expand(section: &Section, mut item: DeriveInput) -> Result<Tokens> {
         visible.push(field.vis.clone());
         names.push(ident);
     }
-    let said = section.kind.as_ref().map(|kind| {
+    let owned = section.kind.as_ref().map(|kind| {
         quote! {
             impl #keys {
-                /// The keys of the file that not all kinds have, and which kinds have each.
-                pub(crate) fn said(&self) -> Vec<crate::section::Said<#kind>> {
-                    crate::section::said([#(#said),*])
+                /// The keys that not all kinds of the section have.
+                pub(crate) fn owned(&self) -> Vec<crate::section::Owned<#kind>> {
+                    vec![#(#owned),*]
                 }
             }
         }
@@ -306,7 +308,7 @@ fn expand(section: &Section, mut item: DeriveInput) -> Result<Tokens> {
             }
         }
 
-        #said
+        #owned
         #filled
     })
 }

@@ -39,24 +39,26 @@ pub(crate) trait At {
     fn at(&self) -> Option<Range<usize>>;
 }
 
-/// A key of the file that not all kinds of section have.
-pub(crate) struct Said<K: 'static> {
+/// A key that not all kinds of section have.
+pub(crate) struct Owned<K: 'static> {
     pub(crate) key: &'static str,
     /// The kinds that have it.
     pub(crate) of: &'static [K],
-    pub(crate) at: Range<usize>,
+    /// Its place, if the file has it.
+    pub(crate) at: Option<Range<usize>>,
 }
 
-/// Those keys that the file has.
-pub(crate) fn said<K>(
-    keys: impl IntoIterator<Item = (&'static str, &'static [K], Option<Range<usize>>)>,
-) -> Vec<Said<K>> {
-    keys.into_iter().filter_map(|(key, of, at)| Some(Said { key, of, at: at? })).collect()
-}
-
-/// Those of `said` that a section of the kind `kind` does not have.
-pub(crate) fn strays<K: PartialEq>(said: Vec<Said<K>>, kind: K) -> impl Iterator<Item = Said<K>> {
-    said.into_iter().filter(move |said| !said.of.contains(&kind))
+/// The keys of the file among `owned` that a section of the kind `kind` does not have, and their
+/// places.
+pub(crate) fn strays<K: PartialEq>(
+    owned: Vec<Owned<K>>,
+    kind: K,
+) -> impl Iterator<Item = (Owned<K>, Range<usize>)> {
+    let stray = move |mut owned: Owned<K>| {
+        let at = owned.at.take()?;
+        (!owned.of.contains(&kind)).then_some((owned, at))
+    };
+    owned.into_iter().filter_map(stray)
 }
 
 /// The first place of a key that the file has.
@@ -142,6 +144,12 @@ impl<V: Clone> Key<Option<V>> {
 impl<V> At for Key<V> {
     fn at(&self) -> Option<Range<usize>> {
         self.at.clone()
+    }
+}
+
+impl At for Option<Range<usize>> {
+    fn at(&self) -> Option<Range<usize>> {
+        self.clone()
     }
 }
 

@@ -3,26 +3,18 @@
 use laxity_world::experiment::Asks;
 
 use super::*;
-use crate::leaf::{Interval, Share, Size, Whole};
+use crate::leaf::Whole;
+use crate::raw::ChannelKeys;
+use crate::section::first;
 use crate::written::List;
-
-/// The keys of a file for them.
-pub(super) type Asked = (
-    Option<Written<Bounded<Interval>>>,
-    Option<Written<Share>>,
-    Option<Written<Share>>,
-    Option<Written<Bounded<Size>>>,
-);
 
 /// The requests of a channel beside its deadline; `ends` says whether it ends at an interface.
 pub(super) fn asks(
     cx: &mut Context<'_>,
-    (jitter, loss, late, mean): Asked,
-    class: &Result<Spanned<Class>, Reported>,
-    largest: &Result<Spanned<Bounded<Size>>, Reported>,
+    keys: &ChannelKeys,
     (ends, around): (bool, &Surroundings),
 ) -> Result<Asks, Reported> {
-    let best_effort = class.as_ref().is_ok_and(|class| *class.get_ref() == Class::BestEffort);
+    let best_effort = keys.class.value == Ok(Class::BestEffort);
     let reason = match () {
         () if best_effort => Some("best effort is promised nothing"),
         () if around.cluster => {
@@ -33,36 +25,26 @@ pub(super) fn asks(
         () => None,
     };
     if let Some(reason) = reason {
-        let help = "remove this";
-        cx.foreign(&jitter, reason, help)?;
-        cx.foreign(&loss, reason, help)?;
-        cx.foreign(&late, reason, help)?;
-        cx.foreign(&mean, reason, help)?;
+        let said = first([&keys.jitter, &keys.loss, &keys.late, &keys.mean_message]);
+        cx.foreign(&said, reason, "remove this")?;
         return Ok(Asks::default());
     }
-    if late.is_none() {
+    if keys.late.at.is_none() {
         let help = "add `late`, such as `late = 0.001`, or remove this";
-        cx.foreign(&mean, "without `late` the largest messages are reserved for", help)?;
+        cx.foreign(&keys.mean_message, "without `late` the largest messages are reserved for", help)?;
     }
-    let jitter = cx.optional(jitter);
-    let loss = cx.optional(loss);
-    let late = cx.optional(late);
-    let mean_message = match (cx.optional(mean)?, largest) {
-        (Some(mean), Ok(largest)) => {
-            let (span, mean, largest) = (mean.span(), mean.into_inner().get(), largest.get_ref().get());
-            if mean > largest {
-                let reason = format!("the mean message, {mean}, is larger than the largest, {largest}");
-                return Err(cx.fault(&span, reason, format!("valid is a size up to {largest}")));
-            }
-            Some(mean)
+    if let (Some(mean), Ok(largest)) = (keys.mean_message.placed()?, keys.max_message.value) {
+        let (span, mean) = (mean.span(), mean.into_inner());
+        if mean > largest {
+            let reason = format!("the mean message, {mean}, is larger than the largest, {largest}");
+            return Err(cx.fault(&span, reason, format!("valid is a size up to {largest}")));
         }
-        _ => None,
-    };
+    }
     Ok(Asks {
-        jitter: jitter?.map(|span| span.into_inner().get()),
-        loss: loss?.map(|share| share.into_inner().get()),
-        late: late?.map(|share| share.into_inner().get()),
-        mean_message,
+        jitter: keys.jitter.value?,
+        loss: keys.loss.value?,
+        late: keys.late.value?,
+        mean_message: keys.mean_message.value?,
     })
 }
 

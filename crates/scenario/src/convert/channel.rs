@@ -1,6 +1,5 @@
 //! `[[channel]]`: contracts, queues and what is sent.
 
-use laxity_qos::channel::MessageOverflow;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::Bytes;
@@ -15,6 +14,7 @@ use super::way::Route;
 use super::*;
 use crate::diagnostic::Diagnostic;
 use crate::raw::RawChannel;
+use crate::section::{At, Section, first};
 use crate::written::List;
 
 /// More messages than this are never queued.
@@ -133,121 +133,67 @@ fn channel(
 ) -> Result<Read, Reported> {
     let part = cx.part(part)?;
     let owner = part.span();
-    let RawChannel {
-        name,
-        from,
-        to,
-        route,
-        class,
-        count,
-        max_message,
-        min_message,
-        burst,
-        min_interval,
-        rate,
-        deadline,
-        jitter,
-        loss,
-        late,
-        mean_message,
-        refusal,
-        misses,
-        share,
-        group,
-        level,
-        message_slots,
-        packet_slots,
-        message_overflow,
-        packet_overflow,
-        core,
-        mut reader,
-        carries,
-        interface,
-        process,
-        importance,
-        program,
-        streams,
-        playout,
-        open,
-        close,
-        change,
-        calls,
-        owner: paid_by,
-        mut source,
-    } = part.into_inner();
-    let name = cx.required(name, "name", &owner, "this channel");
-    let what = match &name {
-        Ok(name) => format!("channel `{}`", name.get_ref().0),
-        Err(_) => "this channel".into(),
+    let mut raw = part.into_inner();
+    let what = match raw.name.as_ref().map(|name| &name.value) {
+        Some(Ok(name)) => format!("channel `{}`", name.0),
+        _ => "this channel".into(),
     };
-    let count = cx.optional(count).map(|count| count.map(|count| count.into_inner().small() as usize));
-    let most = count.as_ref().ok().copied().flatten().unwrap_or(usize::MAX);
-    let routed = route.is_some();
-    let routes = around.way.routes(cx, (from, to, route), most, &owner);
-    let said = [
-        core,
-        source.as_mut().and_then(|part| part.value.as_mut().ok()?.core.take()),
-        reader.as_mut().and_then(|part| part.value.as_mut().ok()?.core.take()),
-    ];
+    let of_source = raw.source.as_mut().and_then(|part| part.value.as_mut().ok()?.core.take());
+    let of_reader = raw.reader.as_mut().and_then(|part| part.value.as_mut().ok()?.core.take());
+    let mut keys = raw.read(cx, &owner, &what);
+    let count = keys.count.value.map(|count| count.map(|count| count.small() as usize));
+    let most = count.ok().flatten().unwrap_or(usize::MAX);
+    let routed = keys.route.is_some();
+    let routes = around.way.routes(cx, (&keys.from, &keys.to, keys.route.take()), most, &owner);
+    let said = [keys.core.placed(), cx.optional(of_source), cx.optional(of_reader)];
     let cores = cores_of(cx, said, routes.as_deref().unwrap_or_default(), around);
     let ends = ends_of(cx, &routes, (&owner, &what), around);
-    let interface = interface_of(cx, interface, &owner, &what, &ends);
-    let program = program_of(cx, program, &ends);
+    let interface = interface_of(cx, &keys.interface, &owner, &what, &ends);
+    let program = program_of(cx, &keys.program, &ends);
     let at_interface = !matches!(ends, Ok(None));
-    let importance = super::asks::importance(cx, importance, at_interface);
-    let asked_chance = late.as_ref().map(|late| late.span.clone());
+    let importance = super::asks::importance(cx, keys.importance.take(), at_interface);
     let process = match around.apart {
         // It is not known yet whether the key is allowed here.
-        Ok(true) | Err(_) => cx.optional(process).map(|name| name.map(|name| name.into_inner().0)),
+        Ok(true) | Err(_) => Ok(()),
         Ok(false) => {
             let reason = "only virtual interfaces whose doorbells are told apart are of processes";
             let help = "remove this, or say `doorbells = \"apart\"` under `[via]`";
-            cx.foreign(&process, reason, help).map(|()| None)
+            cx.foreign(&keys.process, reason, help)
         }
     };
-    let streams = match around.cluster {
-        true => cx.optional(streams).map(|streams| streams.map_or(1, |streams| streams.into_inner().small())),
-        false => {
-            let help = "remove this, or say how many copies there are by `count`";
-            cx.foreign(&streams, "one source sends on a channel", help).map(|()| 1)
-        }
-    };
-    let playout = match around.cluster {
-        true => cx.optional(playout).map(|playout| playout.map(|span| span.into_inner().get())),
-        false => {
-            let reason = "only virtual interfaces hold a message until its time";
-            cx.foreign(&playout, reason, "remove this").map(|()| None)
-        }
-    };
+    let process = process.and(keys.process.value.clone()).map(|name| name.map(|Name(name)| name));
+    let (mut streams, mut playout) = (Ok(()), Ok(()));
+    if !around.cluster {
+        let help = "remove this, or say how many copies there are by `count`";
+        streams = cx.foreign(&keys.streams, "one source sends on a channel", help);
+        let reason = "only virtual interfaces hold a message until its time";
+        playout = cx.foreign(&keys.playout, reason, "remove this");
+    }
     if around.cluster {
         let of_queues = "a virtual interface has no queues at a host, and no levels";
         let help = "remove this";
-        if group.is_none() {
-            cx.foreign(&share, "a virtual interface shares the rate of a `group`, and is in none", help)?;
+        if keys.group.at.is_none() {
+            let reason = "a virtual interface shares the rate of a `group`, and is in none";
+            cx.foreign(&keys.share, reason, help)?;
         }
         if around.stamped == Ok(false) {
             let reason = "only `qosvia` has its virtual interfaces share rates by groups";
-            cx.foreign(&group, reason, "remove this, or use the firmware `qosvia`")?;
+            cx.foreign(&keys.group, reason, "remove this, or use the firmware `qosvia`")?;
         }
         if around.apart == Ok(true) {
             // A queue of each is stamped by its own clock before the tree of groups could choose.
             let reason =
                 "told apart, who keeps a bandwidth goes first, and a group's members have one only together";
             let help = "give each a `rate` in place of this, or say `doorbells = \"merged\"` under `[via]`";
-            cx.foreign(&group, reason, help)?;
+            cx.foreign(&keys.group, reason, help)?;
         }
-        cx.foreign(&level, of_queues, help)?;
-        cx.foreign(&message_slots, of_queues, help)?;
-        cx.foreign(&packet_slots, of_queues, help)?;
-        cx.foreign(&message_overflow, of_queues, help)?;
-        cx.foreign(&packet_overflow, of_queues, help)?;
-        if let Some(reader) = &reader {
-            return Err(cx.fault(&reader.span, of_queues, help));
-        }
-        cx.foreign(&carries, "frames of programs come through ports, of hosts that schedule", help)?;
+        let slots = first([&keys.level, &keys.message_slots, &keys.packet_slots]);
+        let queues = first([&slots, &keys.message_overflow, &keys.packet_overflow, &keys.reader]);
+        cx.foreign(&queues, of_queues, help)?;
+        let reason = "frames of programs come through ports, of hosts that schedule";
+        cx.foreign(&keys.carries, reason, help)?;
     }
-    let class = cx.required(class, "class", &owner, &what);
-    let carries = cx.optional(carries);
+    let carries = keys.carries.placed();
     let carries = carries.and_then(|text| text.map(|text| super::emulation::carries(cx, &text)).transpose());
     if around.cluster
         && let Ok([Route { stations, .. }]) = routes.as_deref()
@@ -258,71 +204,46 @@ fn channel(
     }
     let each = routes.as_ref().map_or(1, Vec::len);
     let count = count.map(|count| count.unwrap_or(each));
-    let max_message = cx.required(max_message, "max_message", &owner, &what);
-    let min_message = cx.optional(min_message);
-    let burst = cx.required(burst, "burst", &owner, &what);
-    let refusal = match class.as_ref().map(|class| *class.get_ref()) {
-        Ok(Class::BestEffort) => {
-            let help = "remove this: what asks for nothing is refused nothing";
-            cx.foreign(&refusal, "best effort is not admitted", help).map(|()| None)
-        }
-        _ => cx.optional(refusal),
+    let class = keys.class.value;
+    let no_best_effort = |cx: &mut Context<'_>, key: &dyn At, reason, help| match class {
+        Ok(Class::BestEffort) => cx.foreign(key, reason, help),
+        _ => Ok(()),
     };
-    let misses = match class.as_ref().map(|class| *class.get_ref()) {
-        Ok(Class::BestEffort) => {
-            let help = "remove this: what has no deadline misses none";
-            cx.foreign(&misses, "best effort has no deadline", help).map(|()| None)
-        }
-        _ => cx.optional(misses),
-    };
-    let asks = super::asks::asks(
-        cx,
-        (jitter, loss, late, mean_message),
-        &class,
-        &max_message,
-        (at_interface, around),
-    );
-    let share = match class.as_ref().map(|class| *class.get_ref()) {
+    let help = "remove this: what asks for nothing is refused nothing";
+    let refusal = no_best_effort(cx, &keys.refusal, "best effort is not admitted", help);
+    let help = "remove this: what has no deadline misses none";
+    let misses = no_best_effort(cx, &keys.misses, "best effort has no deadline", help);
+    let asks = super::asks::asks(cx, &keys, (at_interface, around));
+    let share = match class {
         Ok(Class::RealTime) => {
             let help = "remove this: its share is the rate of its contract";
-            cx.foreign(&share, "a contract says a rate", help).map(|()| None)
+            cx.foreign(&keys.share, "a contract says a rate", help).map(|()| None)
         }
-        _ => cx.optional(share),
+        _ => keys.share.value,
     };
-    let rated = !matches!(class.as_ref().map(|class| *class.get_ref()), Ok(Class::BestEffort))
-        || !matches!(share, Ok(None));
-    let group = super::group::of_channel(cx, group, rated, around);
-    let level = match class.as_ref().map(|class| *class.get_ref()) {
-        Ok(Class::BestEffort) => {
-            let help = "remove this: it has the lowest level";
-            cx.foreign(&level, "best effort is below all levels", help).map(|()| None)
-        }
-        _ => cx.optional(level),
-    };
-    let message_slots = cx.optional(message_slots);
-    let packet_slots = cx.optional(packet_slots);
-    let message_overflow = cx.or(message_overflow, MessageOverflow::Drop);
-    let packet_overflow = cx.or(packet_overflow, PacketOverflow::Block);
-    let real_time = class.as_ref().map(|class| *class.get_ref() == Class::RealTime);
-    let contract = match real_time {
-        Ok(true) => {
+    let rated = class != Ok(Class::BestEffort) || share != Ok(None);
+    let group = super::group::of_channel(cx, &keys.group, rated, around);
+    let help = "remove this: it has the lowest level";
+    let level = no_best_effort(cx, &keys.level, "best effort is below all levels", help);
+    let contract = match class {
+        Ok(Class::RealTime) => {
             let hops = routes.as_deref().unwrap_or_default().iter().map(|route| route.stations.len());
             let what = (what.as_str(), hops.min().unwrap_or(1));
-            contract(cx, (min_interval, rate, deadline), &max_message, &owner, what, around).map(Some)
+            contract(cx, &keys, &owner, what, around).map(Some)
         }
-        Ok(false) => {
+        Ok(Class::BestEffort) => {
             let reason = "best effort is promised nothing";
             let help =
                 "remove this, or say `class = \"real_time\"`; the rate that is sent is part of `source`";
-            let interval = cx.foreign(&min_interval, reason, help);
-            let rate = cx.foreign(&rate, reason, help);
-            let deadline = cx.foreign(&deadline, reason, help);
+            let interval = cx.foreign(&keys.min_interval, reason, help);
+            let rate = cx.foreign(&keys.rate, reason, help);
+            let deadline = cx.foreign(&keys.deadline, reason, help);
             interval.and(rate).and(deadline).map(|()| None)
         }
-        Err(reported) => Err(*reported),
+        Err(reported) => Err(reported),
     };
-    let size = size_of(cx, &max_message, around.packet, at_interface && !around.reception.is_alone());
-    let burst = burst.map(|burst| (burst.span(), burst.into_inner().small()));
+    let size = size_of(cx, &keys.max_message, around.packet, at_interface && !around.reception.is_alone());
+    let burst = keys.burst.value.map(Whole::small);
     // Beside a burst that came early, as many messages as become current before the first has to be done.
     let needed = |burst: u32, contract: Option<(Span, Option<Span>)>| {
         let analysed = contract.filter(|_| around.analysed);
@@ -338,32 +259,30 @@ fn channel(
         let delayed = around.delayed && around.analysed && contract.is_some();
         needed(burst, contract).saturating_add(delayed.into()).min(MOST_SLOTS)
     };
-    let slots =
-        message_slots.as_ref().ok().and_then(|slots| slots.as_ref().map(|slots| slots.get_ref().get()));
-    let overflow = packet_overflow.as_ref().copied().unwrap_or(PacketOverflow::Block);
+    let slots = keys.message_slots.value.ok().flatten().map(Whole::small);
+    let overflow = keys.packet_overflow.value.unwrap_or(PacketOverflow::Block);
     let ways = routes.iter().flatten().filter_map(|route| route.ways.first());
     let framed = ways.clone().count() > 0 && ways.clone().all(|way| around.framed.get(*way) == Some(&true));
-    let allowed = match (contract, size, &burst) {
-        (Ok(contract), Ok(size), Ok((_, burst))) => {
+    let allowed = match (contract, size, burst) {
+        (Ok(contract), Ok(size), Ok(burst)) => {
             let interval = contract.map(|(interval, _)| interval);
             let message_slots = match around.cluster {
                 true => u32::MAX,
-                false => slots.map_or_else(|| places(*burst, contract), |slots| slots as u32),
+                false => slots.unwrap_or_else(|| places(burst, contract)),
             };
             Ok(Allowed {
                 interval,
                 size,
-                burst: *burst,
+                burst,
                 message_slots,
                 packet_overflow: overflow,
                 enforced: around.enforced,
                 framed,
             })
         }
-        (Err(reported), ..) | (_, Err(reported), _) => Err(reported),
-        (.., Err(reported)) => Err(*reported),
+        (Err(reported), ..) | (_, Err(reported), _) | (.., Err(reported)) => Err(reported),
     };
-    let source = match (source, allowed) {
+    let source = match (keys.source, allowed) {
         (None, _) => {
             let valid = "what is sent, such as `{ kind = \"periodic\" }`, or `{ kind = \"none\" }`";
             Err(cx.missing("source", &owner, &what, valid))
@@ -383,10 +302,10 @@ fn channel(
             super::source::source(cx, library, source, &allowed).and(Err(reported))
         }
     };
-    let (name, (burst_span, burst), size, contract, source) = (name?, burst?, size?, contract?, source?);
+    let (name, burst, size, contract, source) = (keys.name.spanned()?, burst?, size?, contract?, source?);
     let carries = carries?;
     let least = source.smallest;
-    let min_message = match (min_message?, carries) {
+    let min_message = match (keys.min_message.placed()?, carries) {
         // In an emulation, `source` does not decide the arrivals, and smaller frames are dropped.
         (None, Some(carries)) => {
             let header = if framed { Bytes::new(14) } else { Bytes::ZERO };
@@ -395,7 +314,7 @@ fn channel(
         }
         (None, None) => least.map_or(Bytes::new(1), |least| least.min(size)),
         (Some(written), _) => {
-            let (span, bytes) = (written.span(), written.into_inner().get());
+            let (span, bytes) = (written.span(), written.into_inner());
             if bytes > size {
                 let reason = format!("the smallest message, {bytes}, is larger than the largest, {size}");
                 return Err(cx.fault(&span, reason, format!("valid is a size up to {size}")));
@@ -412,8 +331,7 @@ fn channel(
             bytes
         }
     };
-    let message_slots =
-        message_slots?.map_or_else(|| places(burst, contract), |slots| slots.into_inner().small());
+    let message_slots = keys.message_slots.value?.map_or_else(|| places(burst, contract), Whole::small);
     let (min_interval, deadline) = match contract {
         Some((interval, deadline)) => (interval, deadline),
         None => (Span::from_ps(1), None),
@@ -421,50 +339,60 @@ fn channel(
     if min_interval.saturating_mul(burst.into()) > LONGEST_BURST {
         let reason =
             format!("a burst of {burst} messages, one every {min_interval}, is worth more than 30 days");
-        return Err(cx.fault(&burst_span, reason, "allow fewer messages in a burst, or more often"));
+        return Err(cx.fault(
+            &keys.burst.at.unwrap_or_default(),
+            reason,
+            "allow fewer messages in a burst, or more often",
+        ));
     }
     let spec = TrafficSpec { max_message: size, min_message, burst, min_interval };
     let routes = routes?;
     let received = routes.iter().all(|route| route.received) && !around.reception.is_alone();
-    no_reader(cx, reader.as_ref(), at_interface && received)?;
-    let reader = super::computing::reader(cx, reader, received, needed(burst, contract))?;
+    no_reader(cx, keys.reader.as_ref(), at_interface && received)?;
+    let reader = super::computing::reader(cx, keys.reader, received, needed(burst, contract))?;
     let span = name.span();
-    let paid_by = signalling::owner_of(cx, paid_by, deadline.is_some(), around);
-    let asked = signalling::asked(cx, (open, close, change, calls), &what, (spec, deadline), around)?;
+    let paid_by = signalling::owner_of(cx, &keys.owner, deadline.is_some(), around);
+    let asked = signalling::asked(
+        cx,
+        (keys.open, keys.close, keys.change, keys.calls),
+        &what,
+        (spec, deadline),
+        around,
+    )?;
     let channel = ChannelSpec {
         // Each copy has its own.
         route: Vec::new(),
         ways: Vec::new(),
         received: false,
         carries,
-        class: class?.into_inner(),
+        class: class?,
         spec,
         deadline,
         asks: asks?,
-        refusal: refusal?.map_or(around.refusal, Spanned::into_inner),
-        misses: misses?.map(Spanned::into_inner),
+        refusal: refusal.and(keys.refusal.value)?.unwrap_or(around.refusal),
+        misses: misses.and(keys.misses.value)?,
         share: match share? {
-            Some(rate) => Vtick::new(rate.into_inner().get().time_for_ceil(size), size),
+            Some(rate) => Vtick::new(rate.time_for_ceil(size), size),
             None if contract.is_some() => spec.tick(),
             None => Vtick::NONE,
         },
         group: group?,
         process: process?,
-        level: level?.map(|level| level.into_inner().small() as u8),
+        level: level.and(keys.level.value)?.map(|level| level.small() as u8),
         message_slots,
-        packet_slots: packet_slots?.map_or_else(
+        packet_slots: keys.packet_slots.value?.map_or_else(
             || u64::from(needed(burst, contract)) * spec.fragmentation(around.packet).packets(),
-            |slots| slots.into_inner().get(),
+            Whole::get,
         ),
-        message_overflow: message_overflow?,
-        packet_overflow: packet_overflow?,
+        message_overflow: keys.message_overflow.value?,
+        packet_overflow: keys.packet_overflow.value?,
         reader,
         cores: cores?,
         interface: interface?,
         importance: importance?,
         program: program?,
-        streams: streams?,
-        playout: playout?,
+        streams: streams.and(keys.streams.value)?.small(),
+        playout: playout.and(keys.playout.value)?,
         asked,
         owner: paid_by?,
         routed,
@@ -480,5 +408,5 @@ fn channel(
             &span,
         )?;
     }
-    Ok(Read { channel, after: source.after, count: count?, name: span, routes, late: asked_chance })
+    Ok(Read { channel, after: source.after, count: count?, name: span, routes, late: keys.late.at })
 }

@@ -3,47 +3,40 @@
 use super::source::interval_of;
 use super::*;
 use crate::diagnostic::Diagnostic;
-use crate::leaf::{Flow, Interval};
-
-/// The keys of a file for either.
-pub(super) type Timing =
-    (Option<Written<Bounded<Interval>>>, Option<Written<Bounded<Flow>>>, Option<Written<Bounded<Interval>>>);
+use crate::raw::ChannelKeys;
 
 /// `I_min` and the deadline of a real-time channel.
 pub(super) fn contract(
     cx: &mut Context<'_>,
-    (interval, rate, deadline): Timing,
-    size: &Result<Spanned<Bounded<crate::leaf::Size>>, Reported>,
+    keys: &ChannelKeys,
     owner: &Range<usize>,
     (what, hops): (&str, usize),
     around: &Surroundings,
 ) -> Result<(Span, Option<Span>), Reported> {
-    let interval = match (interval, rate) {
-        (Some(interval), None) => {
-            cx.value(interval).map(|interval| (interval.span(), interval.into_inner().get()))
+    let interval = match (&keys.min_interval.at, &keys.rate.at) {
+        (Some(at), None) => {
+            keys.min_interval.value.map(|interval| (at.clone(), interval.unwrap_or_default()))
         }
-        (None, Some(rate)) => cx.value(rate).and_then(|rate| {
-            let size = size.as_ref().map_err(|reported| *reported)?.get_ref().get();
-            let interval = interval_of(cx, size, rate.get_ref().get(), &rate.span())?;
-            Ok((rate.span(), interval))
+        (None, Some(at)) => keys.rate.needed(cx, owner, what).and_then(|rate| {
+            Ok((at.clone(), interval_of(cx, keys.max_message.value?, rate.into_inner(), at)?))
         }),
         (Some(_), Some(rate)) => {
             let help = "keep either `min_interval` or `rate`";
-            Err(cx.fault(&rate.span, format!("{what} has its rate given twice"), help))
+            Err(cx.fault(rate, format!("{what} has its rate given twice"), help))
         }
         (None, None) => {
             let help = "add `min_interval = \"50 ms\"` or `rate = \"1200 KiB/s\"`";
             Err(cx.fault(owner, format!("{what} is real-time, and nothing says how often it may send"), help))
         }
     };
-    let deadline = match deadline {
+    let deadline = match keys.deadline.at {
         // A virtual interface reserves a bandwidth.
         None if around.cluster => Ok(None),
-        deadline => cx.required(deadline, "deadline", owner, what).map(Some),
+        _ => keys.deadline.needed(cx, owner, what).map(Some),
     };
     let ((at, interval), deadline) = (interval?, deadline?);
     let Some(deadline) = deadline else { return Ok((interval, None)) };
-    let (span, deadline) = (deadline.span(), deadline.into_inner().get());
+    let (span, deadline) = (deadline.span(), deadline.into_inner());
     // Over several hops each local deadline ends with the interval, and a longer end-to-end
     // deadline does no harm.
     if !around.beyond && hops == 1 && deadline > interval {

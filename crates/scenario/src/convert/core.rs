@@ -3,16 +3,6 @@
 use laxity_qos::channel::CoreId;
 
 use super::*;
-use crate::raw::CoreNumber;
-
-/// The core that is named, and where.
-pub(super) fn core_number(
-    cx: &mut Context<'_>,
-    core: Option<Written<CoreNumber>>,
-) -> Result<Option<(CoreId, Range<usize>)>, Reported> {
-    let core = cx.optional(core)?;
-    Ok(core.map(|core| (CoreId(core.get_ref().get() as u8), core.span())))
-}
 
 /// Refuses `core`, named at `at`, if `host` has fewer cores.
 pub(super) fn core(

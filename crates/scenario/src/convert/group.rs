@@ -6,6 +6,7 @@ use laxity_world::experiment::GroupSpec;
 
 use super::*;
 use crate::raw::RawGroup;
+use crate::section::Key;
 use crate::written::Entries;
 
 /// The groups, each behind that of which it is a part.
@@ -65,17 +66,17 @@ fn place<'a>(
 /// The group that a channel is in; one with a rate if it is in any.
 pub(super) fn of_channel(
     cx: &mut Context<'_>,
-    written: Option<Written<Name>>,
+    group: &Key<Option<Name>>,
     rated: bool,
     around: &Surroundings,
 ) -> Result<Option<usize>, Reported> {
     if around.reception.is_alone() {
         let help = "remove this";
         return cx
-            .foreign(&written, "what comes in at interfaces shares no queue by rates", help)
+            .foreign(group, "what comes in at interfaces shares no queue by rates", help)
             .map(|()| None);
     }
-    let Some(name) = cx.optional(written)? else { return Ok(None) };
+    let Some(name) = group.placed()? else { return Ok(None) };
     if !rated {
         let help = "say its rate by `share`, such as `share = \"1 MB/s\"`";
         return Err(cx.fault(&name.span(), "a group is shared by rates, and this channel has none", help));

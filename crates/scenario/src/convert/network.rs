@@ -151,10 +151,10 @@ pub(super) fn medium(
     speedup: f64,
     propagation: Span,
 ) -> Result<(MediumSpec, ImpairmentParameters), Reported> {
-    let stray = strays(keys.said(), kind).next();
+    let stray = strays(keys.owned(), kind).next();
     let impairments =
         keys.impairments.map_or(Ok(ImpairmentParameters::default()), |part| self::impairments(cx, part));
-    if let Some(stray) = stray {
+    if let Some((stray, at)) = stray {
         let (reason, help) = match stray.of {
             [NetworkKind::Csma] => OF_ETHERNET,
             _ => (
@@ -162,7 +162,7 @@ pub(super) fn medium(
                 "remove this, or say `kind = \"token_ring\"`",
             ),
         };
-        return Err(cx.fault(&stray.at, reason, help));
+        return Err(cx.fault(&at, reason, help));
     }
     let medium = match kind {
         NetworkKind::PointToPoint => MediumSpec::PointToPoint,

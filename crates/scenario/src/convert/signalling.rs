@@ -16,10 +16,11 @@ use super::source::interval_of;
 use super::topology::{Topology, of_nodes};
 use super::*;
 use crate::choice::FaultKind;
-use crate::leaf::{Delay, Interval, Name};
+use crate::leaf::Name;
 use crate::raw::{
     Difference, RateError, RawCalls, RawChange, RawClock, RawFault, RawOwner, RawSignalling, RawSynchronise,
 };
+use crate::section::{Key, first};
 use crate::written::{Entries, List};
 
 /// The largest payload of a packet: a frame has its length in 16 bits below.
@@ -104,11 +105,11 @@ fn synchronise(
 /// The owner of a channel, among those with a quota.
 pub(super) fn owner_of(
     cx: &mut Context<'_>,
-    written: Option<Written<Name>>,
+    owner: &Key<Option<Name>>,
     promised: bool,
     around: &Surroundings,
 ) -> Result<Option<usize>, Reported> {
-    let Some(written) = cx.optional(written)? else { return Ok(None) };
+    let Some(written) = owner.placed()? else { return Ok(None) };
     let (span, Name(name)) = (written.span(), written.into_inner());
     let (reason, help) = match &around.managed {
         None => (
@@ -169,12 +170,7 @@ pub(super) fn clock(cx: &mut Context<'_>, part: Option<Part<RawClock>>) -> Resul
 }
 
 /// The keys of a channel on when it is asked for.
-pub(super) type Times = (
-    Option<Written<Bounded<Delay>>>,
-    Option<Written<Bounded<Interval>>>,
-    Option<List<Part<RawChange>>>,
-    Option<Part<RawCalls>>,
-);
+pub(super) type Times = (Key<Span>, Key<Option<Span>>, Option<List<Part<RawChange>>>, Option<Part<RawCalls>>);
 
 /// When a channel is asked for, changed and closed.
 pub(super) fn asked(
@@ -188,15 +184,9 @@ pub(super) fn asked(
     let TrafficSpec { max_message, min_message, burst, min_interval } = spec;
     let contract =
         deadline.map(|deadline| ChannelContract { max_message, min_message, min_interval, burst, deadline });
-    let first = [
-        open.as_ref().map(|written| &written.span),
-        close.as_ref().map(|written| &written.span),
-        change.as_ref().map(|list| &list.span),
-        calls.as_ref().map(|part| &part.span),
-    ];
-    let first = first.into_iter().flatten().next().cloned();
+    let once = first([&open, &close, &change]);
     let Some(contract) = contract.filter(|_| managed) else {
-        let Some(span) = first else { return Ok(AskedTimes::ALWAYS) };
+        let Some(span) = first([&once, &calls]) else { return Ok(AskedTimes::ALWAYS) };
         let (reason, help) = match managed {
             true => ("best effort asks for nothing", "remove this, or say `class = \"real_time\"`"),
             false => ("channels are asked for before the run", "remove this, or add `[signalling]`"),
@@ -204,20 +194,15 @@ pub(super) fn asked(
         return Err(cx.fault(&span, reason, help));
     };
     if let Some(calls) = calls {
-        let others = [
-            open.as_ref().map(|written| &written.span),
-            close.as_ref().map(|written| &written.span),
-            change.as_ref().map(|list| &list.span),
-        ];
-        if let Some(span) = others.into_iter().flatten().next() {
+        if let Some(span) = once {
             let help = "remove this, or `calls`";
-            return Err(cx.fault(span, format!("{what} is asked for by its `calls`"), help));
+            return Err(cx.fault(&span, format!("{what} is asked for by its `calls`"), help));
         }
         let (_, keys) = cx.keys(calls, "these calls")?;
         return Ok(AskedTimes::Calls { every: keys.every.value?, hold: keys.hold.value? });
     }
-    let at = cx.optional(open)?.map_or(Span::ZERO, |open| open.into_inner().get());
-    let until = cx.optional(close)?.map(|close| (close.span(), close.into_inner().get()));
+    let at = open.value?;
+    let until = close.placed()?.map(|close| (close.span(), close.into_inner()));
     if let Some((span, until)) = &until
         && *until <= at
     {

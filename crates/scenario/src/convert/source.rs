@@ -11,7 +11,7 @@ use std::sync::Arc;
 use laxity_engine::Seed;
 use laxity_model::source::trace::Trace;
 use laxity_model::source::{
-    AdversaryParameters, Allowance, BurstyParameters, Multiple, PeriodicParameters, PoissonParameters,
+    AdversaryParameters, BurstyParameters, Multiple, PeriodicParameters, PoissonParameters,
     RecordedParameters, Sizes, Source, SourceParameters, Start, TraceTiming,
 };
 use laxity_qos::channel::PacketOverflow;
@@ -20,7 +20,8 @@ use laxity_units::{Bytes, Rate, Time};
 use super::*;
 use crate::choice::SourceKind;
 use crate::leaf::{Bounds, Interval, Size, bound, word};
-use crate::raw::{RawSizes, RawSource};
+use crate::raw::{RawSizes, RawSource, SourceKeys};
+use crate::section::{At, Key, strays};
 use crate::written::{Either, List};
 
 /// The channel's contract, from which a source takes what it does not say.
@@ -73,127 +74,30 @@ pub(super) fn staggered(spec: &SourceSpec, stagger: Span, copy: u64) -> SourceSp
     spec
 }
 
-/// The keys that each kind has a use for, besides `kind`.
-fn uses(kind: SourceKind) -> &'static [&'static str] {
-    match kind {
-        SourceKind::Periodic | SourceKind::Bursty => {
-            &["interval", "rate", "multiple", "burst", "size", "phase"]
-        }
-        SourceKind::Poisson => &["interval", "rate", "multiple", "size", "phase"],
-        SourceKind::Adversary => &["interval", "rate", "burst", "size", "phase", "allowance"],
-        SourceKind::Recorded => &["trace", "interval", "multiple", "phase", "start", "stagger", "repeat"],
-        SourceKind::Mpeg => &[
-            "film",
-            "min",
-            "max",
-            "mean",
-            "deviation",
-            "pattern",
-            "interval",
-            "multiple",
-            "phase",
-            "start",
-            "stagger",
-            "repeat",
-        ],
-        SourceKind::Script => &["messages", "size", "phase"],
-        SourceKind::Continuous => &["size"],
-        SourceKind::Closed => &["size", "outstanding"],
-        SourceKind::Rounds => &["size", "outstanding", "after"],
-        SourceKind::None => &[],
-    }
-}
-
 pub(super) fn source(
     cx: &mut Context<'_>,
     library: &mut Library<'_>,
     part: Part<RawSource>,
     allowed: &Allowed,
 ) -> Result<Sends, Reported> {
-    let part = cx.part(part)?;
-    let owner = part.span();
-    let RawSource {
-        kind,
-        // See `convert/channel.rs`.
-        core: _,
-        interval,
-        rate,
-        multiple,
-        burst,
-        size,
-        outstanding,
-        phase,
-        allowance,
-        trace,
-        film,
-        min,
-        max,
-        mean,
-        deviation,
-        pattern,
-        stagger,
-        start,
-        repeat,
-        after,
-        messages,
-    } = part.into_inner();
-    let kind = cx.required(kind, "kind", &owner, "this source")?.into_inner();
-    let given = [
-        ("interval", interval.as_ref().map(|w| w.span.clone())),
-        ("rate", rate.as_ref().map(|w| w.span.clone())),
-        ("multiple", multiple.as_ref().map(|w| w.span.clone())),
-        ("burst", burst.as_ref().map(|w| w.span.clone())),
-        ("size", size.as_ref().map(Either::span)),
-        ("outstanding", outstanding.as_ref().map(|w| w.span.clone())),
-        ("phase", phase.as_ref().map(|w| w.span.clone())),
-        ("allowance", allowance.as_ref().map(|w| w.span.clone())),
-        ("trace", trace.as_ref().map(|w| w.span.clone())),
-        ("film", film.as_ref().map(|w| w.span.clone())),
-        ("min", min.as_ref().map(|w| w.span.clone())),
-        ("max", max.as_ref().map(|w| w.span.clone())),
-        ("mean", mean.as_ref().map(|w| w.span.clone())),
-        ("deviation", deviation.as_ref().map(|w| w.span.clone())),
-        ("pattern", pattern.as_ref().map(|w| w.span.clone())),
-        ("stagger", stagger.as_ref().map(|w| w.span.clone())),
-        ("start", start.as_ref().map(|w| w.span.clone())),
-        ("repeat", repeat.as_ref().map(|w| w.span.clone())),
-        ("after", after.as_ref().map(|w| w.span.clone())),
-        ("messages", messages.as_ref().map(|list| list.span.clone())),
-    ];
+    let (owner, keys) = cx.keys(part, "this source")?;
+    let kind = keys.kind.value?;
     let mut outcome = Ok(());
-    for (key, span) in given {
-        if let Some(span) = span.filter(|_| !uses(kind).contains(&key)) {
-            let reason = format!("a `{}` source has no use for `{key}`", word(kind));
-            outcome =
-                Err(cx.fault(&span, reason, format!("besides `kind`, its keys are {}", list(uses(kind)))));
-        }
+    for (stray, at) in strays(keys.owned(), kind) {
+        let reason = format!("a `{}` source has no use for `{}`", word(kind), stray.key);
+        let all = keys.owned().into_iter().filter(|owned| owned.of.contains(&kind));
+        let help = format!("besides `kind`, its keys are {}", list(all.map(|owned| owned.key)));
+        outcome = Err(cx.fault(&at, reason, help));
     }
-    let interval = cx.optional(interval);
-    let rate = cx.optional(rate);
-    let multiple = cx.optional(multiple);
-    let burst = cx.optional(burst);
-    let sizes = self::sizes(cx, size, allowed);
-    let outstanding = cx.optional(outstanding);
-    let phase = cx.optional(phase);
-    let allowance = cx.or(allowance, Allowance::Greedy);
-    let trace = cx.optional(trace);
-    let film = film::read(cx, film, [min, max, mean, deviation], pattern);
-    let stagger = cx.optional(stagger);
-    let start = cx.optional(start);
-    let repeat = cx.or(repeat, true);
-    let after = cx.optional(after);
+    let film = film::read(cx, &keys);
+    let sizes = self::sizes(cx, keys.size, allowed);
     outcome?;
-    let (interval, rate, sizes, phase) = (interval?, rate?, sizes?, phase?.map(Spanned::into_inner));
-    let (multiple, burst, allowance, outstanding) = (multiple?, burst?, allowance?, outstanding?);
-    let (trace, start, stagger, repeat) = (trace?, start?, stagger?, repeat?);
+    let (interval, rate, sizes) = (keys.interval.placed()?, keys.rate.placed()?, sizes?);
+    let multiple = self::multiple(cx, &keys.multiple)?;
     let film = film?;
-    let after = after?;
-    let multiple = self::multiple(cx, multiple)?;
-    let burst = burst.map(|burst| burst.into_inner().small());
-    let (at, random) = match phase {
-        None => (Time::ZERO, false),
-        Some(Or::This(_)) => (Time::ZERO, true),
-        Some(Or::That(phase)) => (Time::ZERO + phase.get(), false),
+    let (at, random) = match keys.phase.value? {
+        Or::This(_) => (Time::ZERO, true),
+        Or::That(phase) => (Time::ZERO + phase.get(), false),
     };
     let jitter = |period: Span| if random { period } else { Span::ZERO };
     match kind {
@@ -208,15 +112,12 @@ pub(super) fn source(
         }
         SourceKind::Closed => {
             let slots = allowed.message_slots;
-            let outstanding = match outstanding {
-                Some(outstanding) if outstanding.get_ref().get() > u64::from(slots) => {
-                    let reason = format!("{slots} messages fit the channel's queue");
-                    let help = "have fewer outstanding, or say `message_slots` or `burst` on the channel";
-                    return Err(cx.fault(&outstanding.span(), reason, help));
-                }
-                Some(outstanding) => outstanding.into_inner().small(),
-                None => 1,
-            };
+            let outstanding = keys.outstanding.value?.small();
+            if let Some(at) = keys.outstanding.at.filter(|_| outstanding > slots) {
+                let reason = format!("{slots} messages fit the channel's queue");
+                let help = "have fewer outstanding, or say `message_slots` or `burst` on the channel";
+                return Err(cx.fault(&at, reason, help));
+            }
             if allowed.packet_overflow == PacketOverflow::Drop {
                 let reason =
                     "a message dropped for want of packet buffers never completes, and its source waits";
@@ -225,11 +126,11 @@ pub(super) fn source(
             return Ok(Sends::new(SourceSpec::Closed { sizes, outstanding }, Some(smallest(sizes))));
         }
         SourceKind::Rounds => {
-            let Some(after) = after else {
+            let Some(after) = keys.after.placed()? else {
                 let valid = "the name of the channel back";
                 return Err(cx.missing("after", &owner, "this source", valid));
             };
-            let window = outstanding.map_or(1, |outstanding| outstanding.into_inner().small());
+            let window = keys.outstanding.value?.small();
             // Which channel that is, is known when all are read.
             let spec = SourceSpec::Rounds { sizes, window, after: usize::MAX };
             return Ok(Sends { after: Some(after), ..Sends::new(spec, Some(smallest(sizes))) });
@@ -239,11 +140,11 @@ pub(super) fn source(
                 let help = "say when it starts, such as `phase = \"5 ms\"`, or leave `phase` out";
                 return Err(cx.fault(&owner, "a script has no period to draw its phase from", help));
             }
-            return script::read(cx, messages, sizes, at, &owner);
+            return script::read(cx, keys.messages, sizes, at, &owner);
         }
         SourceKind::Recorded | SourceKind::Mpeg => {
-            let interval = interval.map(|interval| (interval.span(), interval.into_inner().get()));
-            let (trace, place) = match (kind, trace) {
+            let interval = interval.map(Spanned::into_inner);
+            let (trace, place) = match (kind, keys.trace.placed()?) {
                 (SourceKind::Mpeg, _) => film::make(cx, library, film, &owner)?,
                 (_, Some(name)) => {
                     (library.trace_for(cx, name.get_ref(), &name.span(), allowed.framed)?, name.span())
@@ -253,47 +154,41 @@ pub(super) fn source(
                     return Err(cx.missing("trace", &owner, "this source", valid));
                 }
             };
-            let from_frame = start.as_ref().is_some_and(|start| matches!(start.get_ref(), Or::This(_)));
-            if let (true, Some(stagger)) = (from_frame, &stagger) {
+            let (start, stagger) = (keys.start.value?, keys.stagger.value?);
+            if let (Some(_), Or::This(_), Some(at)) = (&keys.start.at, start, &keys.stagger.at) {
                 let help = "keep either `start` or `stagger`";
-                return Err(cx.fault(
-                    &stagger.span(),
-                    "the source's start in its trace is given twice",
-                    help,
-                ));
+                return Err(cx.fault(at, "the source's start in its trace is given twice", help));
             }
-            let period = interval.as_ref().map(|(_, interval)| *interval).or(trace.frame_interval());
-            let from = match start.map(Spanned::into_inner) {
-                None => Start::Frame(0),
-                Some(Or::This(frame)) => Start::Frame(frame.get()),
-                Some(Or::That(_)) if stagger.is_some() => {
+            let period = interval.or(trace.frame_interval());
+            let from = match start {
+                Or::This(frame) => Start::Frame(frame.get()),
+                Or::That(_) if stagger.is_some() => {
                     let frames = trace.frames().len() as u64;
                     let within = period.unwrap_or_else(|| mean_gap(&trace)).saturating_mul(frames);
                     Start::Cut { within, further: Span::ZERO }
                 }
-                Some(Or::That(_)) => Start::Random,
+                Or::That(_) => Start::Random,
             };
             let least = Some(trace.smallest());
             let recorded = RecordedParameters {
-                timing: interval
-                    .map_or(TraceTiming::Recorded, |(_, interval)| TraceTiming::Interval(interval)),
+                timing: interval.map_or(TraceTiming::Recorded, TraceTiming::Interval),
                 from,
-                repeat,
+                repeat: keys.repeat.value?,
                 pace: multiple,
                 start: at,
                 jitter: jitter(period.unwrap_or_else(|| mean_gap(&trace))),
                 trace,
             };
             let spec = timed(cx, SourceParameters::Recorded(recorded), Span::ZERO, &place)?;
-            let stagger = stagger.map_or(Span::ZERO, |stagger| stagger.into_inner().get());
+            let stagger = stagger.unwrap_or_default();
             return Ok(Sends { spec, smallest: least, stagger, after: None });
         }
         _ => {}
     }
     let (place, interval) = match (interval, rate) {
-        (Some(interval), None) => (interval.span(), interval.into_inner().get()),
+        (Some(interval), None) => (interval.span(), interval.into_inner()),
         (None, Some(rate)) => {
-            let interval = interval_of(cx, mean_size(sizes), rate.get_ref().get(), &rate.span())?;
+            let interval = interval_of(cx, mean_size(sizes), *rate.get_ref(), &rate.span())?;
             (rate.span(), interval)
         }
         (Some(_), Some(rate)) => {
@@ -309,6 +204,7 @@ pub(super) fn source(
             }
         },
     };
+    let burst = keys.burst.value?.map(Whole::small);
     let burst = burst.unwrap_or(if kind == SourceKind::Periodic { 1 } else { allowed.burst });
     let period = interval.saturating_mul(burst.into());
     if period > Span::from_secs(30 * 24 * 3600) {
@@ -326,9 +222,13 @@ pub(super) fn source(
             let mean_interval = quickened(interval, multiple).unwrap_or(interval);
             SourceParameters::Poisson(PoissonParameters { mean_interval, sizes, start: at })
         }
-        _ => {
-            SourceParameters::Adversary(AdversaryParameters { burst, interval, sizes, start: at, allowance })
-        }
+        _ => SourceParameters::Adversary(AdversaryParameters {
+            burst,
+            interval,
+            sizes,
+            start: at,
+            allowance: keys.allowance.value?,
+        }),
     };
     let period = if kind == SourceKind::Poisson { interval } else { period };
     let spec = timed(cx, parameters, jitter(period), &place)?;
@@ -365,10 +265,9 @@ fn sizes(
         None => Ok(Sizes::Fixed(allowed.size)),
         Some(Either::Scalar(written)) => Ok(Sizes::Fixed(cx.value(written)?.into_inner().get())),
         Some(Either::Table(part)) => {
-            let part = cx.part(part)?;
-            let (owner, RawSizes { uniform }) = (part.span(), part.into_inner());
-            let place = uniform.as_ref().map_or(owner.clone(), |list: &List<_>| list.span.clone());
-            let bounds = cx.items(uniform)?;
+            let (owner, keys) = cx.keys(part, "")?;
+            let place = keys.uniform.at().unwrap_or(owner);
+            let bounds = cx.items(keys.uniform)?;
             let bounds: Vec<_> = bounds.into_iter().map(|size| cx.value(size)).collect();
             let bounds = bounds.into_iter().collect::<Result<Vec<_>, _>>()?;
             match bounds.as_slice() {
@@ -405,15 +304,12 @@ fn mean_size(sizes: Sizes) -> Bytes {
 }
 
 /// The factor as an exact ratio, by the digits of its shortest decimal form.
-fn multiple(
-    cx: &mut Context<'_>,
-    factor: Option<Spanned<crate::leaf::Factor>>,
-) -> Result<Multiple, Reported> {
-    let Some(factor) = factor else { return Ok(Multiple::ONE) };
-    let number = factor.get_ref().get();
+fn multiple(cx: &mut Context<'_>, factor: &Key<f64>) -> Result<Multiple, Reported> {
+    let number = factor.value?;
     number.to_string().parse().map_err(|_| {
         let help = "valid is a number with few digits, such as `1.5`";
-        cx.fault(&factor.span(), format!("{number} has more digits than can be kept exactly"), help)
+        let at = factor.at.clone().unwrap_or_default();
+        cx.fault(&at, format!("{number} has more digits than can be kept exactly"), help)
     })
 }
 

@@ -195,14 +195,14 @@ impl Builder {
         let help = "remove this, or add `[signalling]`";
         cx.foreign(&keys.clock, "hosts that schedule have one common clock", help)?;
         let (kind, count) = (keys.kind.value?, keys.count.value?.get() as usize);
-        if let Some(stray) = strays(keys.said(), kind).next() {
+        if let Some((_, at)) = strays(keys.owned(), kind).next() {
             let (reason, help) = match kind {
                 NodeKind::Host => ("this is a switch's", "remove this, or say `kind = \"switch\"`"),
                 NodeKind::Switch => {
                     ("a switch has no host and no adapter", "remove this, or `kind = \"switch\"`")
                 }
             };
-            return Err(cx.fault(&stray.at, reason, help));
+            return Err(cx.fault(&at, reason, help));
         }
         let place = match kind {
             NodeKind::Host => {

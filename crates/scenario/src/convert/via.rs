@@ -21,7 +21,7 @@ pub(super) type Read = (ViaSpec, usize, Option<List<Part<RawRenegotiation>>>);
 pub(super) fn via(cx: &mut Context<'_>, part: Part<RawVia>) -> Result<Read, Reported> {
     let (owner, keys) = cx.keys(part, "the cluster")?;
     if let Ok(kind) = keys.firmware.value
-        && let Some(stray) = strays(keys.said(), kind).next()
+        && let Some((stray, at)) = strays(keys.owned(), kind).next()
     {
         let reason = match stray.key {
             "overlap" => "it waits for nothing else",
@@ -33,7 +33,7 @@ pub(super) fn via(cx: &mut Context<'_>, part: Part<RawVia>) -> Result<Read, Repo
         let reason = format!("`{}` has no use for this: {reason}", word(kind));
         let words = stray.of.iter().map(|kind| word(*kind));
         let help = format!("remove this, or use the firmware {}", list(words));
-        return Err(cx.fault(&stray.at, reason, help));
+        return Err(cx.fault(&at, reason, help));
     }
     let doorbells = doorbells_of(cx, keys.doorbells.value?, &keys.ahead)?;
     let (receives, credits) = (keys.receives.value?, keys.credits.value?);

@@ -35,8 +35,8 @@ pub(super) enum Way {
 }
 
 /// How the way of a channel is written: its ends, or all that it passes.
-pub(super) type AsWritten =
-    (Option<Written<NodeName>>, Option<Written<NodeName>>, Option<List<Written<Name>>>);
+pub(super) type AsWritten<'k> =
+    (&'k Key<Option<NodeName>>, &'k Key<Option<NodeName>>, Option<List<Written<Name>>>);
 
 /// By root: for every place the one before it.
 type Trees = BTreeMap<usize, Vec<Option<usize>>>;
@@ -95,7 +95,7 @@ impl Way {
     pub(super) fn routes(
         &self,
         cx: &mut Context<'_>,
-        (from, to, route): AsWritten,
+        (from, to, route): AsWritten<'_>,
         most: usize,
         owner: &Range<usize>,
     ) -> Result<Vec<Route>, Reported> {
@@ -118,8 +118,8 @@ impl Way {
             Way::Named(graph) => match route {
                 Some(route) => {
                     let reason = "the route says where the channel starts and ends";
-                    cx.foreign(&from, reason, "remove this, or the route")?;
-                    cx.foreign(&to, reason, "remove this, or the route")?;
+                    cx.foreign(from, reason, "remove this, or the route")?;
+                    cx.foreign(to, reason, "remove this, or the route")?;
                     graph.written(cx, route, most)
                 }
                 None => graph.found(cx, (from, to), most, owner),
@@ -151,11 +151,11 @@ fn numbered(cx: &mut Context<'_>, stations: usize, node: Spanned<NodeName>) -> R
 fn ends(
     cx: &mut Context<'_>,
     (stations, relays): (usize, usize),
-    from: Option<Written<NodeName>>,
-    to: Option<Written<NodeName>>,
+    from: &Key<Option<NodeName>>,
+    to: &Key<Option<NodeName>>,
 ) -> Result<(usize, usize), Reported> {
-    let mut end = |written: Option<Written<NodeName>>, usual: usize| {
-        let Some(end) = cx.optional(written)? else { return Ok(usual) };
+    let mut end = |key: &Key<Option<NodeName>>, usual: usize| {
+        let Some(end) = key.placed()? else { return Ok(usual) };
         let span = end.span();
         if relays > 0 && !matches!(end.get_ref(), Or::This(end) if end.get() as usize == usual) {
             let help = "remove this, or the relays";
@@ -216,13 +216,12 @@ impl Graph {
     fn found(
         &self,
         cx: &mut Context<'_>,
-        (from, to): (Option<Written<NodeName>>, Option<Written<NodeName>>),
+        (from, to): (&Key<Option<NodeName>>, &Key<Option<NodeName>>),
         most: usize,
         owner: &Range<usize>,
     ) -> Result<Vec<Route>, Reported> {
-        let mut end = |written: Option<Written<NodeName>>, key: &str| match written {
-            Some(written) => {
-                let name = cx.value(written)?;
+        let mut end = |end: &Key<Option<NodeName>>, key: &str| match end.placed()? {
+            Some(name) => {
                 self.nodes(cx, &name)?;
                 Ok((self.places_of(cx, &name)?, name.span()))
             }

@@ -4,9 +4,8 @@ use laxity_model::source::Allowance;
 use laxity_model::source::mpeg::Film;
 use laxity_qos::channel::{MessageOverflow, PacketOverflow};
 use laxity_qos::discipline::Class;
+use laxity_scenario_keys::keys;
 use laxity_world::experiment::{MissesEffect, RefusalEffect};
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 use super::{CoreNumber, NodeName, RawCalls, RawChange, RawReader};
 use crate::choice::{Random, SourceKind};
@@ -14,14 +13,13 @@ use crate::leaf::{Bounded, Delay, Factor, Flow, Interval, Name, Or, Share, Size,
 use crate::written::{Either, List, Part, Written};
 
 /// A channel.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawChannel {
     /// Its name: letters, digits, `-` and `_`.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) name: Option<Written<Name>>,
     /// Class of service.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) class: Option<Written<Class>>,
     /// The node that sends: its number, or its name. Of several nodes by one name each sends in
     /// turn. Default 0, the first.
@@ -35,14 +33,14 @@ pub(crate) struct RawChannel {
     /// streams of their own. Default 1, or one for each node that sends or receives by the same name.
     pub(crate) count: Option<Written<Whole<1, 10_000>>>,
     /// `M_max`: the largest message.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) max_message: Option<Written<Bounded<Size>>>,
     /// The smallest message; smaller ones are dropped as undersized. Bounds need to know how small
     /// packets can get. Default: the smallest that the source can send if that is known, else 1 B;
     /// of a channel that `carries` frames the smallest of those, such as 42 B of `udp`.
     pub(crate) min_message: Option<Written<Bounded<Size>>>,
     /// `B_max`: the longest burst, in messages; for best effort the slots of its message queue.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) burst: Option<Written<Whole<1, 1_000_000>>>,
     /// `I_min`: least average spacing of messages. Either this or `rate`; only for real time.
     pub(crate) min_interval: Option<Written<Bounded<Interval>>>,
@@ -93,9 +91,11 @@ pub(crate) struct RawChannel {
     pub(crate) message_slots: Option<Written<Whole<1, 1_000_000>>>,
     /// Packet buffers. Default: those slots × the packets of the largest message.
     pub(crate) packet_slots: Option<Written<Whole<1, 1_000_000_000_000>>>,
-    /// When the message queue is full. Default `drop`.
+    /// When the message queue is full.
+    #[key(default = "drop")]
     pub(crate) message_overflow: Option<Written<MessageOverflow>>,
-    /// When the packet buffers are full. Default `block`.
+    /// When the packet buffers are full.
+    #[key(default = "block")]
     pub(crate) packet_overflow: Option<Written<PacketOverflow>>,
     /// The core of its handlers at hosts of its way that have several. Default: the next in turn,
     /// of the channels that the host has.
@@ -124,13 +124,14 @@ pub(crate) struct RawChannel {
     /// The program that takes what was received at the interface. Default the first of its host.
     pub(crate) program: Option<Written<Name>>,
     /// A virtual interface: number of sources that send on it, each as `source` says, by itself.
-    /// Default 1.
+    #[key(default = 1)]
     pub(crate) streams: Option<Written<Whole<1, 1000>>>,
     /// A virtual interface: least time from sending a message to its delivery, so that the latency
     /// is constant if no message takes longer on its route. Default: delivery on arrival.
     pub(crate) playout: Option<Written<Bounded<Interval>>>,
     /// With `[signalling]`: when its program asks for the channel. Its source begins when the
-    /// channel is established. Default `0 s`.
+    /// channel is established.
+    #[key(default = "0 s")]
     pub(crate) open: Option<Written<Bounded<Delay>>>,
     /// With `[signalling]`: when its program closes the channel. Default: never.
     pub(crate) close: Option<Written<Bounded<Interval>>>,
@@ -143,35 +144,43 @@ pub(crate) struct RawChannel {
     /// a quota.
     pub(crate) owner: Option<Written<Name>>,
     /// The messages of the application.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) source: Option<Part<RawSource>>,
 }
 
 /// The messages that an application sends.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys(kind = SourceKind)]
 pub(crate) struct RawSource {
     /// The kind of source.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) kind: Option<Written<SourceKind>>,
     /// The core of the application that sends, of several. Default: that of the channel's handler.
+    #[key(elsewhere)]
     pub(crate) core: Option<Written<CoreNumber>>,
     /// Mean spacing of messages. Either this or `rate`; default the channel's `I_min`, or a trace's own.
+    #[key(of(Periodic, Bursty, Poisson, Adversary, Recorded, Mpeg))]
     pub(crate) interval: Option<Written<Bounded<Interval>>>,
     /// Mean rate in bytes, for the interval = mean size / rate.
+    #[key(of(Periodic, Bursty, Poisson, Adversary))]
     pub(crate) rate: Option<Written<Bounded<Flow>>>,
-    /// How many times the rate is sent; above 1 violates the contract. Default 1.
+    /// How many times the rate is sent; above 1 violates the contract.
+    #[key(of(Periodic, Bursty, Poisson, Recorded, Mpeg), default = 1)]
     pub(crate) multiple: Option<Written<Factor>>,
     /// Messages at once. Default the channel's; 1 for a periodic source.
+    #[key(of(Periodic, Bursty, Adversary))]
     pub(crate) burst: Option<Written<Whole<1, 1_000_000>>>,
     /// Size of messages: one for all, or a range. Default `max_message`.
+    #[key(of(Periodic, Bursty, Poisson, Adversary, Script, Continuous, Closed, Rounds))]
     pub(crate) size: Option<Either<Bounded<Size>, RawSizes>>,
     /// Closed: messages under way, at most the slots of the message queue. Rounds: messages of a
-    /// round. Default 1.
+    /// round.
+    #[key(of(Closed, Rounds), default = 1)]
     pub(crate) outstanding: Option<Written<Whole<1, 1_000_000>>>,
-    /// When the first message is sent, or `random` within the first period. Default `0 us`.
+    /// When the first message is sent, or `random` within the first period.
+    #[key(of(Periodic, Bursty, Poisson, Adversary, Recorded, Mpeg, Script), default = "0 us")]
     pub(crate) phase: Option<Written<Or<Random, Bounded<Delay>>>>,
-    /// Adversary: how it uses what the contract allows. Default `greedy`.
+    /// Adversary: how it uses what the contract allows.
+    #[key(of(Adversary), default = "greedy")]
     pub(crate) allowance: Option<Written<Allowance>>,
     /// Recorded: the trace, a path relative to this file: one size per line, ffprobe's CSV or JSON,
     /// pcap or pcapng. Each captured packet is a message. Its size is the original length of the
@@ -180,52 +189,63 @@ pub(crate) struct RawSource {
     /// is: 14 B for Ethernet and 4 B for each VLAN tag, 16 or 20 B for Linux cooked captures, 0 B
     /// for raw IP. A check sequence in the capture counts as payload. A capture of one packet, or
     /// of one instant, is sent once (`repeat = false`) or at an `interval`.
+    #[key(of(Recorded))]
     pub(crate) trace: Option<Written<String>>,
     /// MPEG: a film of thesis Table 6.4. Either this or the summary of one: `min`, `max`, `mean` and
     /// `deviation`.
+    #[key(of(Mpeg))]
     pub(crate) film: Option<Written<Film>>,
     /// MPEG: the smallest frame.
+    #[key(of(Mpeg))]
     pub(crate) min: Option<Written<Bounded<Size>>>,
     /// MPEG: the largest frame.
+    #[key(of(Mpeg))]
     pub(crate) max: Option<Written<Bounded<Size>>>,
     /// MPEG: the mean frame.
+    #[key(of(Mpeg))]
     pub(crate) mean: Option<Written<Bounded<Size>>>,
     /// MPEG: the standard deviation of the frame size.
+    #[key(of(Mpeg))]
     pub(crate) deviation: Option<Written<Bounded<Size>>>,
-    /// MPEG: the cycle of frame kinds. Default `IBBPBBPBBPBB`.
+    /// MPEG: the cycle of frame kinds.
+    #[key(of(Mpeg), default = "IBBPBBPBBPBB")]
     pub(crate) pattern: Option<Written<String>>,
     /// Recorded and MPEG: the k-th copy of the channel starts k times this into the trace, the first at its
     /// beginning. With `start = "random"` the first starts at a place that is drawn, one for all
     /// channels of the trace.
+    #[key(of(Recorded, Mpeg))]
     pub(crate) stagger: Option<Written<Bounded<Delay>>>,
-    /// Recorded and MPEG: the frame sent first, counted from 0, or `random`. Default 0.
+    /// Recorded and MPEG: the frame sent first, counted from 0, or `random`.
+    #[key(of(Recorded, Mpeg), default = 0)]
     pub(crate) start: Option<Written<Or<Whole<0, 1_000_000_000>, Random>>>,
-    /// Recorded and MPEG: whether the trace starts over when it ends. Default `true`.
+    /// Recorded and MPEG: whether the trace starts over when it ends.
+    #[key(of(Recorded, Mpeg), default = true)]
     pub(crate) repeat: Option<Written<bool>>,
     /// Rounds: the channel back, a round of which is answered by one of this.
+    #[key(of(Rounds))]
     pub(crate) after: Option<Written<Name>>,
     /// Script: the messages, in the order of their times.
+    #[key(of(Script))]
     pub(crate) messages: Option<List<Part<RawMessage>>>,
 }
 
 /// A message of a script, or several at once.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawMessage {
     /// When, counted from the source's `phase`.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) at: Option<Written<Bounded<Delay>>>,
     /// Its size. Default the source's `size`, which must then be one for all.
     pub(crate) size: Option<Written<Bounded<Size>>>,
-    /// How many such messages at once. Default 1.
+    /// How many such messages at once.
+    #[key(default = 1)]
     pub(crate) count: Option<Written<Whole<1, 10_000>>>,
 }
 
 /// A range of sizes.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawSizes {
     /// The smallest and the largest; every size between is as likely.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) uniform: Option<List<Written<Bounded<Size>>>>,
 }

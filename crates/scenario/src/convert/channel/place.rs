@@ -1,5 +1,6 @@
 //! The parts of hosts that have a channel: cores, an interface, a program.
 
+use laxity_qos::channel::CoreId;
 use laxity_qos::fragment::Reassembler;
 use laxity_units::Bytes;
 use laxity_world::experiment::ChannelCores;
@@ -7,13 +8,13 @@ use laxity_world::experiment::ChannelCores;
 use super::super::receiver::{Ends, Reception};
 use super::super::way::Route;
 use super::super::*;
-use crate::leaf::Size;
 use crate::raw::CoreNumber;
+use crate::section::Key;
 
 /// The cores of a channel's handlers, sender and program, at each host with several cores.
 pub(super) fn cores_of(
     cx: &mut Context<'_>,
-    said: [Option<Written<CoreNumber>>; 3],
+    said: [Result<Option<Spanned<CoreNumber>>, Reported>; 3],
     routes: &[Route],
     around: &Surroundings,
 ) -> Result<ChannelCores, Reported> {
@@ -24,7 +25,8 @@ pub(super) fn cores_of(
     ];
     let mut cores = [None; 3];
     for ((core, said), stations) in cores.iter_mut().zip(said).zip(of_route) {
-        let Some((number, at)) = core::core_number(cx, said)? else { continue };
+        let Some(said) = said? else { continue };
+        let (number, at) = (CoreId(said.get_ref().small() as u8), said.span());
         if around.cluster || around.reception.is_alone() {
             return Err(cx.fault(&at, "no host here has cores to choose from", "remove this"));
         }
@@ -70,19 +72,19 @@ pub(super) fn ends_of<'a>(
 /// The interface at which a channel arrives, of those that it may end at.
 pub(super) fn interface_of(
     cx: &mut Context<'_>,
-    name: Option<Written<Name>>,
+    name: &Key<Option<Name>>,
     owner: &Range<usize>,
     what: &str,
     ends: &Result<Option<&Ends>, Reported>,
 ) -> Result<Option<usize>, Reported> {
     let Some(Ends { named, interfaces, .. }) = ends.as_ref().map_err(|reported| *reported)? else {
         let help = "remove this, or add `[[interface]]`";
-        return cx.foreign(&name, "the host receives at no interface", help).map(|()| None);
+        return cx.foreign(name, "the host receives at no interface", help).map(|()| None);
     };
-    if name.is_none() && *named && interfaces.len() == 1 {
+    if name.at.is_none() && *named && interfaces.len() == 1 {
         return Ok(Some(0));
     }
-    let name = cx.required(name, "interface", owner, what)?;
+    let name = name.needed(cx, owner, what)?;
     match interfaces.iter().position(|interface| *interface == name.get_ref().0) {
         Some(index) => Ok(Some(index)),
         None => {
@@ -95,15 +97,15 @@ pub(super) fn interface_of(
 /// The program that takes what a channel received at an interface.
 pub(super) fn program_of(
     cx: &mut Context<'_>,
-    name: Option<Written<Name>>,
+    name: &Key<Option<Name>>,
     ends: &Result<Option<&Ends>, Reported>,
 ) -> Result<usize, Reported> {
     let ends = ends.as_ref().map_err(|reported| *reported)?;
     let Some(programs) = ends.and_then(|ends| ends.programs.as_ref()) else {
         let help = "remove this, or add `[[program]]`";
-        return cx.foreign(&name, "the scenario has no `[[program]]`", help).map(|()| 0);
+        return cx.foreign(name, "the scenario has no `[[program]]`", help).map(|()| 0);
     };
-    let Some(name) = cx.optional(name)? else { return Ok(0) };
+    let Some(name) = name.placed()? else { return Ok(0) };
     programs.iter().position(|program| *program == name.get_ref().0).ok_or_else(|| {
         let help = format!("programs are {}", list(programs));
         cx.fault(&name.span(), format!("there is no program `{}`", name.get_ref().0), help)
@@ -129,12 +131,11 @@ pub(super) fn no_reader<T>(
 /// an interface.
 pub(super) fn size_of(
     cx: &mut Context<'_>,
-    max_message: &Result<Spanned<Bounded<Size>>, Reported>,
+    max_message: &Key<Bytes>,
     packet: Bytes,
     ends: bool,
 ) -> Result<Bytes, Reported> {
-    let written = max_message.as_ref().map_err(|reported| *reported)?;
-    let (span, size) = (written.span(), written.get_ref().get());
+    let (span, size) = (max_message.at.clone().unwrap_or_default(), max_message.value?);
     let packets = size.div_ceil(packet);
     if packets > u64::from(Reassembler::MAX_FRAGMENTS) {
         let reason = format!("a message of {size} falls into {packets} packets of {packet}");

@@ -1,35 +1,24 @@
 //! `kind = "mpeg"`: a film by its name, or by its summary.
 
-use laxity_model::source::mpeg::{Film, FilmParameters, PATTERN, Pattern};
+use laxity_model::source::mpeg::{FilmParameters, Pattern};
 
 use super::*;
-use crate::written::Written;
 
 /// The summary of a film, and where the scenario gives it; `None` if it gives none.
 pub(super) type Summary = Option<(FilmParameters, Range<usize>)>;
 
-type Sized = Option<Written<Bounded<Size>>>;
-
-/// The values of the keys, used or not; `sizes` are minimum, maximum, mean and deviation.
-pub(super) fn read(
-    cx: &mut Context<'_>,
-    film: Option<Written<Film>>,
-    sizes: [Sized; 4],
-    pattern: Option<Written<String>>,
-) -> Result<Summary, Reported> {
-    let film = cx.optional(film);
-    let sizes = sizes.map(|size| cx.optional(size));
-    let pattern = cx.optional(pattern);
+/// What the keys of a film say.
+pub(super) fn read(cx: &mut Context<'_>, keys: &SourceKeys) -> Result<Summary, Reported> {
+    let sizes = [&keys.min, &keys.max, &keys.mean, &keys.deviation].map(Key::placed);
     let [min, max, mean, deviation] = sizes;
-    let (film, sizes, pattern) = (film?, [min?, max?, mean?, deviation?], pattern?);
-    let pattern = pattern.map(|written| {
-        Pattern::new(written.get_ref()).map(|pattern| (pattern, written.span())).map_err(|error| {
-            let reason = format!("the pattern {}", error.reason());
-            cx.fault(&written.span(), reason, format!("valid is {}", error.valid()))
-        })
-    });
-    let pattern = pattern.transpose()?;
-    let said = sizes.iter().flatten().map(Spanned::span).chain(pattern.iter().map(|(_, span)| span.clone()));
+    let (film, sizes) = (keys.film.placed()?, [min?, max?, mean?, deviation?]);
+    let pattern = Pattern::new(keys.pattern.value.as_ref().map_err(|reported| *reported)?);
+    let pattern_at = keys.pattern.at.clone();
+    let pattern = pattern.map_err(|error| {
+        let reason = format!("the pattern {}", error.reason());
+        cx.fault(&pattern_at.clone().unwrap_or_default(), reason, format!("valid is {}", error.valid()))
+    })?;
+    let said = sizes.iter().flatten().map(Spanned::span).chain(pattern_at);
     let said = said.min_by_key(|span| span.start);
     if let (Some(film), Some(other)) = (&film, &said) {
         let reason = format!("the film `{}` has a summary of its own", word(*film.get_ref()));
@@ -44,12 +33,8 @@ pub(super) fn read(
         let valid = format!("a size such as `{missing} = \"2 kB\"`");
         return Err(cx.missing(missing, &place, "the summary of the film", &valid));
     }
-    let bits = sizes.map(|size| size.map_or(0, |size| size.into_inner().get().get() * 8));
+    let bits = sizes.map(|size| size.map_or(0, |size| size.into_inner().get() * 8));
     let [min, max, mean, deviation] = bits;
-    let pattern = match pattern {
-        Some((pattern, _)) => pattern,
-        None => Pattern::new(PATTERN).expect("the films' pattern is one"),
-    };
     Ok(Some((FilmParameters { min, max, mean, deviation, pattern }, place)))
 }
 

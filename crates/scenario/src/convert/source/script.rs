@@ -42,17 +42,14 @@ pub(super) fn read(
 }
 
 fn message(cx: &mut Context<'_>, part: Part<RawMessage>, sizes: Sizes) -> Result<(Arrival, usize), Reported> {
-    let part = cx.part(part)?;
-    let (owner, RawMessage { at, size, count }) = (part.span(), part.into_inner());
-    let at = cx.required(at, "at", &owner, "this message");
-    let size = match (cx.optional(size)?, sizes) {
-        (Some(size), _) => size.into_inner().get(),
+    let (owner, keys) = cx.keys(part, "this message")?;
+    let size = match (keys.size.value?, sizes) {
+        (Some(size), _) => size,
         (None, Sizes::Fixed(size)) => size,
         (None, Sizes::Uniform { .. }) => {
             let help = "give each message a `size`, or the source one for all";
             return Err(cx.fault(&owner, "a script leaves no size to chance", help));
         }
     };
-    let count = cx.optional(count)?.map_or(1, |count| count.into_inner().small() as usize);
-    Ok((Arrival { at: Time::ZERO + at?.into_inner().get(), size }, count))
+    Ok((Arrival { at: Time::ZERO + keys.at.value?, size }, keys.count.value?.small() as usize))
 }

@@ -58,9 +58,9 @@ fn node(
     let (_, keys) = cx.keys(part, "")?;
     let help = "remove this";
     cx.foreign(&keys.memory, "the `memory` of nodes is under `[signalling]`", help)?;
-    if let Some(said) = keys.said().first() {
+    if let Some(at) = keys.owned().into_iter().find_map(|owned| owned.at) {
         let reason = "nodes with signalling have no host, no adapter and no ports";
-        return Err(cx.fault(&said.at, reason, help));
+        return Err(cx.fault(&at, reason, help));
     }
     if keys.kind.value? == NodeKind::Switch {
         let help = "remove this: a node passes packets on by itself";
