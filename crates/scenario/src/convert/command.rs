@@ -7,7 +7,8 @@ use laxity_world::experiment::{CommandSpec, InterfaceSpec, ReceptionCommand};
 use super::*;
 use crate::choice::CommandKind;
 use crate::leaf::word;
-use crate::raw::RawCommand;
+use crate::raw::{CommandKeys, RawCommand};
+use crate::section::strays;
 use crate::written::List;
 
 /// The commands to these interfaces and channels.
@@ -32,51 +33,23 @@ fn command(
     interfaces: &[InterfaceSpec],
     channels: &[ChannelSpec],
 ) -> Result<CommandSpec, Reported> {
-    let part = cx.part(part)?;
-    let (owner, raw) = (part.span(), part.into_inner());
-    let RawCommand {
-        kind,
-        at,
-        interface,
-        channel,
-        quota,
-        interval,
-        minimum,
-        maximum,
-        factor,
-        restore,
-        threshold,
-        taken,
-    } = raw;
-    let kind = cx.required(kind, "kind", &owner, "this command");
-    let at = cx.required(at, "at", &owner, "this command");
-    let kind = kind?.into_inner();
+    let (owner, keys) = cx.keys(part, "this command")?;
+    let (kind, at) = (keys.kind.value?, keys.at.value?);
     let what = format!("the command `{}`", word(kind));
     use CommandKind as K;
-    let help = "remove this, or use another command";
+    if let Some((stray, at)) = strays(keys.owned(), kind).next() {
+        let reason = match stray.key {
+            "interface" => "is about a channel",
+            "channel" => "is about an interface",
+            "quota" => "has no quota",
+            "interval" => "has no interval",
+            _ => "enables no backoff",
+        };
+        return Err(cx.fault(&at, format!("{what} {reason}"), "remove this, or use another command"));
+    }
     let about_channel = matches!(kind, K::CreatePeriodic | K::ClearPeriodic);
-    match about_channel {
-        true => cx.foreign(&interface, &format!("{what} is about a channel"), help)?,
-        false => cx.foreign(&channel, &format!("{what} is about an interface"), help)?,
-    }
-    if !matches!(kind, K::ModePoll | K::HostOn | K::BackoffEnable) {
-        cx.foreign(&quota, &format!("{what} has no quota"), help)?;
-    }
-    if !matches!(kind, K::ModePoll | K::HostOn) {
-        cx.foreign(&interval, &format!("{what} has no interval"), help)?;
-    }
-    if kind != K::BackoffEnable {
-        let reason = format!("{what} enables no backoff");
-        cx.foreign(&minimum, &reason, help)?;
-        cx.foreign(&maximum, &reason, help)?;
-        cx.foreign(&factor, &reason, help)?;
-        cx.foreign(&restore, &reason, help)?;
-        cx.foreign(&threshold, &reason, help)?;
-        cx.foreign(&taken, &reason, help)?;
-    }
-    let at = at?.into_inner().get();
     if about_channel {
-        let name = cx.required(channel, "channel", &owner, &what)?;
+        let name = keys.channel.needed(cx, &owner, &what)?;
         let Some(index) = channels.iter().position(|channel| channel.name == name.get_ref().0) else {
             let help = format!("channels are {}", list(channels.iter().map(|channel| &channel.name)));
             return Err(cx.fault(&name.span(), format!("there is no channel `{}`", name.get_ref().0), help));
@@ -88,7 +61,7 @@ fn command(
         };
         return Ok(CommandSpec { at, command });
     }
-    let name = cx.required(interface, "interface", &owner, &what)?;
+    let name = keys.interface.needed(cx, &owner, &what)?;
     let Some(index) = interfaces.iter().position(|interface| interface.name == name.get_ref().0) else {
         let help = format!("interfaces are {}", list(interfaces.iter().map(|interface| &interface.name)));
         return Err(cx.fault(&name.span(), format!("there is no interface `{}`", name.get_ref().0), help));
@@ -100,14 +73,13 @@ fn command(
         let help = "valid with `interrupt`, `continuous`, `timed`, `explicit` and `backoff`";
         return Err(cx.fault(&name.span(), reason, help));
     }
-    let with_quota = |cx: &mut Context<'_>| {
-        cx.required(quota, "quota", &owner, &what).map(|quota| quota.into_inner().small())
-    };
+    let with_quota =
+        |cx: &mut Context<'_>| keys.quota.needed(cx, &owner, &what).map(|quota| quota.into_inner().small());
     let control = match kind {
         K::CreatePeriodic | K::ClearPeriodic => unreachable!("it is about a channel"),
         K::ModePoll => {
             let quota = with_quota(cx)?;
-            Control::Poll(match cx.optional(interval)?.map(|interval| interval.into_inner().get()) {
+            Control::Poll(match keys.interval.value? {
                 Some(interval) => Polls::Timed(Timed { quota }, interval),
                 None => Polls::Continuous(Continuous { quota }),
             })
@@ -115,12 +87,13 @@ fn command(
         K::ModeInterrupt => Control::Interrupt,
         K::HostOn => {
             let quota = with_quota(cx);
-            let interval = cx.required(interval, "interval", &owner, &what);
-            Control::HostOn(Explicit::new(quota?, interval?.into_inner().get()))
+            let interval = keys.interval.needed(cx, &owner, &what);
+            Control::HostOn(Explicit::new(quota?, interval?.into_inner()))
         }
         K::HostOff => Control::HostOff,
         K::BackoffEnable => {
             let quota = with_quota(cx);
+            let CommandKeys { minimum, maximum, factor, restore, threshold, taken, .. } = &keys;
             let keys = (minimum, maximum, factor, restore, threshold, taken);
             let parameters = reception::backoff(cx, keys, &owner, &what)?;
             if config.buffers.is_none() {

@@ -77,18 +77,11 @@ pub(super) fn programs(
 }
 
 fn program(cx: &mut Context<'_>, part: Part<RawProgram>) -> Result<(Placed<Draft>, Range<usize>), Reported> {
-    let part = cx.part(part)?;
-    let (owner, RawProgram { name, node, work, order, budget, period }) = (part.span(), part.into_inner());
-    let node = cx.optional(node);
-    let name = cx.required(name, "name", &owner, "this program");
-    let work = cx.optional(work);
-    let order = cx.or(order, ProgramOrder::Arrival);
-    let (budget, period) = (cx.optional(budget), cx.optional(period));
-    let reserved = match (budget?, period?) {
+    let (owner, keys) = cx.keys(part, "this program")?;
+    let reserved = match (keys.budget.placed()?, keys.period.placed()?) {
         (None, None) => None,
         (Some(budget), Some(period)) => {
-            let (span, budget) = (budget.span(), budget.into_inner().get());
-            let period = period.into_inner().get();
+            let (span, budget, period) = (budget.span(), budget.into_inner(), period.into_inner());
             if budget > period {
                 let reason = format!("{budget} of the CPU do not fit into a period of {period}");
                 return Err(cx.fault(&span, reason, format!("valid is up to {period}")));
@@ -100,8 +93,8 @@ fn program(cx: &mut Context<'_>, part: Part<RawProgram>) -> Result<(Placed<Draft
             return Err(cx.fault(&one.span(), "CPU is reserved by a budget in each period", help));
         }
     };
-    let work = work?.map(|work| work.into_inner().get());
-    let (real_time_first, name) = (order? == ProgramOrder::Class, name?);
+    let (real_time_first, name) = (keys.order.value? == ProgramOrder::Class, keys.name.spanned()?);
+    let work = keys.work.value?;
     let value = Draft { name: name.get_ref().0.clone(), work, real_time_first, reserved };
-    Ok((Placed { value, node: node?, whole: owner }, name.span()))
+    Ok((Placed { value, node: keys.node.placed()?, whole: owner }, name.span()))
 }

@@ -2,7 +2,7 @@
 //! and the costs.
 
 use laxity_model::adapter::Delay;
-use laxity_model::reception::{ActivityCost, ClockTicks, Discard, InterfaceConfig, ReceptionCosts};
+use laxity_model::reception::{ActivityCost, ClockTicks, InterfaceConfig, ReceptionCosts};
 use laxity_qos::costs::HostCosts;
 use laxity_qos::reception::{
     Adaptive, Backoff, BackoffParameters, BatchSharing, Clocked, Coalescing, Continuous, CycleLimited,
@@ -15,12 +15,10 @@ use super::receiver::Placed;
 use super::*;
 use crate::choice::{CostKind, PolicyKind, SharingKind};
 use crate::diagnostic::Diagnostic;
-use crate::leaf::{Factor, Interval, Share, word};
-use crate::raw::{RawInterface, RawReceive, RawSharing};
+use crate::leaf::word;
+use crate::raw::{InterfaceKeys, RawInterface, RawReceive, RawSharing};
+use crate::section::{Key, first, strays};
 use crate::written::List;
-
-/// Default number of buffers, and of slots of an adapter: thesis §7.2.3 has as many buffers.
-const ROOM: u32 = 128;
 
 /// Costs of reception at a host with `costs`, its `speedup` in them, and the buffers that its
 /// interfaces share.
@@ -79,141 +77,86 @@ fn interface(
     library: &mut Library<'_>,
     part: Part<RawInterface>,
 ) -> Result<(Placed<InterfaceSpec>, Range<usize>), Reported> {
-    let part = cx.part(part)?;
-    let owner = part.span();
-    let mut raw = part.into_inner();
-    let node = cx.optional(raw.node.take());
-    let name = cx.required(raw.name.take(), "name", &owner, "this interface");
-    let kind = cx.required(raw.policy.take(), "policy", &owner, "the interface");
-    let (sharing, handshake, transfer) = (raw.sharing.take(), raw.handshake.take(), raw.transfer.take());
-    let (slots, slots_best_effort) = (raw.slots.take(), raw.slots_best_effort.take());
-    let (early_drop, buffers) = (raw.early_drop.take(), raw.buffers.take());
-    let (buffers_real_time, discard) = (raw.buffers_real_time.take(), raw.discard.take());
-    let policy = kind.and_then(|kind| Ok((self::policy(cx, library, *kind.get_ref(), raw, &owner)?, kind)));
-    let sharing = sharing.map_or(Ok(BatchSharing::Common), |part| self::sharing(cx, part));
-    let slots = cx.optional(slots).map(|slots| slots.map_or(ROOM, |slots| slots.into_inner().small()));
-    let apart = sharing.as_ref().is_ok_and(|sharing| sharing.tells_classes_apart());
-    let slots_best_effort = match apart {
-        true => cx.optional(slots_best_effort).map(|slots| slots.map(|slots| slots.into_inner().small())),
-        false => {
-            let help = "remove this, or say how the quota is shared in `sharing`";
-            cx.foreign(&slots_best_effort, "classes are not told apart", help).map(|()| None)
-        }
-    };
-    let handshake = cx.or(handshake, false);
-    let transfer = match handshake {
-        Ok(true) | Err(_) => {
-            cx.optional(transfer).map(|span| span.map_or(Span::ZERO, |span| span.into_inner().get()))
-        }
-        Ok(false) => {
-            let help = "remove this, or say `handshake = true`";
-            let reason = "without a handshake a packet is in host memory when its command is posted";
-            cx.foreign(&transfer, reason, help).map(|()| Span::ZERO)
-        }
-    };
-    let early_drop = cx.or(early_drop, false);
-    let discard = cx.or(discard, Discard::Newest);
-    let buffers = cx.optional(buffers);
-    let buffers_real_time = cx.optional(buffers_real_time);
+    let (owner, keys) = cx.keys(part, "this interface")?;
+    let kind = keys.policy.spanned();
+    let policy = kind.and_then(|kind| Ok((self::policy(cx, library, *kind.get_ref(), &keys, &owner)?, kind)));
+    let sharing = keys.sharing.map_or(Ok(BatchSharing::Common), |part| self::sharing(cx, part));
+    let mut outcome = Ok(());
+    if !sharing.as_ref().is_ok_and(|sharing| sharing.tells_classes_apart()) {
+        let help = "remove this, or say how the quota is shared in `sharing`";
+        outcome = outcome.and(cx.foreign(&keys.slots_best_effort, "classes are not told apart", help));
+    }
+    if keys.handshake.value == Ok(false) {
+        let help = "remove this, or say `handshake = true`";
+        let reason = "without a handshake a packet is in host memory when its command is posted";
+        outcome = outcome.and(cx.foreign(&keys.transfer, reason, help));
+    }
     let ((policy, ticks), kind) = policy?;
-    let buffers = match buffers?.map(|buffers| (buffers.span(), buffers.into_inner())) {
-        None => Some(ROOM),
-        Some((_, Or::That(count))) => Some(count.small()),
-        Some((span, Or::This(_))) if matches!(policy, Policy::Lazy(_)) => {
+    let buffers = match keys.buffers.value? {
+        Or::That(count) => Some(count.small()),
+        Or::This(_) if matches!(policy, Policy::Lazy(_)) => {
             let reason = "the program does the protocol, and there is none without buffers";
-            return Err(cx.fault(
-                &span,
-                reason,
-                "say how many, such as `buffers = 128`, or use another policy",
-            ));
+            let help = "say how many, such as `buffers = 128`, or use another policy";
+            return Err(cx.fault(&keys.buffers.at.unwrap_or_default(), reason, help));
         }
-        Some((_, Or::This(_))) => None,
+        Or::This(_) => None,
     };
-    let buffers_real_time = match buffers_real_time? {
-        Some(written) => {
-            let (span, count) = (written.span(), written.into_inner().small());
-            match buffers {
-                None => {
-                    let help = "remove this, or say how many buffers there are";
-                    return Err(cx.fault(&span, "there are no buffers", help));
-                }
-                Some(all) if all < count => {
-                    let reason = format!("{count} of {all} buffers cannot be for real time");
-                    return Err(cx.fault(&span, reason, format!("valid is up to {all}")));
-                }
-                Some(_) => count,
+    let buffers_real_time = keys.buffers_real_time.value?.small();
+    if let Some(at) = keys.buffers_real_time.at {
+        match buffers {
+            None => {
+                let help = "remove this, or say how many buffers there are";
+                return Err(cx.fault(&at, "there are no buffers", help));
             }
+            Some(all) if all < buffers_real_time => {
+                let reason = format!("{buffers_real_time} of {all} buffers cannot be for real time");
+                return Err(cx.fault(&at, reason, format!("valid is up to {all}")));
+            }
+            Some(_) => {}
         }
-        None => 0,
-    };
+    }
     if let (Policy::Backoff(_), None) = (&policy, buffers) {
         let help = "say how many, such as `buffers = 128`";
         return Err(cx.fault(&kind.span(), "backoff goes by free buffers, and there are none", help));
     }
-    let (name, slots) = (name?, slots?);
+    outcome?;
+    let (name, slots) = (keys.name.spanned()?, keys.slots.value?.small());
     let config = InterfaceConfig {
         policy,
         sharing: sharing?,
         slots,
-        slots_best_effort: slots_best_effort?.unwrap_or(slots),
-        handshake: handshake?,
-        transfer: Delay::fixed(transfer?),
-        early_drop: early_drop?,
+        slots_best_effort: keys.slots_best_effort.value?.map_or(slots, |slots| slots.small()),
+        handshake: keys.handshake.value?,
+        transfer: Delay::fixed(keys.transfer.value?),
+        early_drop: keys.early_drop.value?,
         buffers,
         buffers_real_time,
-        discard: discard?,
+        discard: keys.discard.value?,
         ticks,
     };
     let value = InterfaceSpec { name: name.get_ref().0.clone(), config };
-    Ok((Placed { value, node: node?, whole: owner }, name.span()))
+    Ok((Placed { value, node: keys.node.placed()?, whole: owner }, name.span()))
 }
 
-/// The policy that the keys left in `raw` describe, and the clock that goes with it.
+/// The policy that the keys describe, and the clock that goes with it.
 fn policy(
     cx: &mut Context<'_>,
     library: &mut Library<'_>,
     kind: PolicyKind,
-    raw: RawInterface,
+    keys: &InterfaceKeys,
     owner: &Range<usize>,
 ) -> Result<(Policy, Option<ClockTicks>), Reported> {
     let what = format!("an interface with the policy `{}`", word(kind));
-    only(cx, kind, &raw)?;
-    let RawInterface {
-        quota,
-        interval,
-        intervals,
-        bound,
-        minimum,
-        maximum,
-        factor,
-        restore,
-        threshold,
-        taken,
-        spare,
-        frames,
-        delay,
-        restarts,
-        share,
-        // The interface's own.
-        name: _,
-        node: _,
-        policy: _,
-        sharing: _,
-        slots: _,
-        slots_best_effort: _,
-        handshake: _,
-        transfer: _,
-        early_drop: _,
-        buffers: _,
-        buffers_real_time: _,
-        discard: _,
-    } = raw;
-    let quota = |cx: &mut Context<'_>| {
-        cx.required(quota, "quota", owner, &what).map(|quota| quota.into_inner().small())
-    };
-    let interval = |cx: &mut Context<'_>| {
-        cx.required(interval, "interval", owner, &what).map(|interval| interval.into_inner().get())
-    };
+    let mut outcome = Ok(());
+    for (stray, at) in strays(keys.owned(), kind) {
+        let reason = format!("`{}` says nothing to the policy `{}`", stray.key, word(kind));
+        let help = format!("remove this; it is for {}", list(stray.of.iter().map(|kind| word(*kind))));
+        outcome = Err(cx.fault(&at, reason, help));
+    }
+    outcome?;
+    let quota =
+        |cx: &mut Context<'_>| keys.quota.needed(cx, owner, &what).map(|quota| quota.into_inner().small());
+    let interval = |cx: &mut Context<'_>| keys.interval.needed(cx, owner, &what).map(Spanned::into_inner);
     Ok(match kind {
         PolicyKind::Interrupt => (Policy::PerCommand(PerCommand::ROUTINE), None),
         PolicyKind::InterruptKernel => (Policy::PerCommand(PerCommand::KERNEL), None),
@@ -228,9 +171,7 @@ fn policy(
         }
         PolicyKind::SoftTimer => {
             let quota = quota(cx);
-            let name = cx.required(intervals, "intervals", owner, &what);
-            let bound = cx.optional(bound)?.map(|bound| bound.into_inner().get());
-            let name = name?;
+            let (name, bound) = (keys.intervals.needed(cx, owner, &what)?, keys.bound.value?);
             let distribution = library.distribution(cx, name.get_ref(), &name.span())?;
             (Policy::Clocked(Clocked { quota: quota? }), Some(ClockTicks::Soft(distribution.bounded(bound))))
         }
@@ -243,6 +184,7 @@ fn policy(
             (Policy::Limited(Limited::new(quota?, interval?)), None)
         }
         PolicyKind::Backoff => {
+            let InterfaceKeys { minimum, maximum, factor, restore, threshold, taken, .. } = keys;
             let keys = (minimum, maximum, factor, restore, threshold, taken);
             let quota = quota(cx);
             let parameters = backoff(cx, keys, owner, &what)?;
@@ -250,26 +192,24 @@ fn policy(
         }
         PolicyKind::Guaranteed => {
             let (quota, interval) = (quota(cx), interval(cx));
-            let spare = cx.optional(spare)?.map_or(1, |spare| spare.into_inner().small());
+            let spare = keys.spare.value?.small();
             (Policy::Guaranteed(Guaranteed::new(quota?, interval?, spare)), None)
         }
         PolicyKind::Coalescing => {
-            let frames = cx.required(frames, "frames", owner, &what);
-            let delay = cx.required(delay, "delay", owner, &what);
-            let (frames, delay) = (frames?.into_inner().small(), delay?.into_inner().get());
+            let (frames, delay) = (keys.frames.needed(cx, owner, &what), keys.delay.needed(cx, owner, &what));
+            let (frames, delay) = (frames?.into_inner().small(), delay?.into_inner());
             (Policy::Coalescing(Coalescing::new(frames, delay)), None)
         }
         PolicyKind::Adaptive => (Policy::Adaptive(Adaptive::default()), None),
         PolicyKind::Napi => {
             let quota = quota(cx);
-            let restarts = cx.optional(restarts)?.map_or(10, |restarts| restarts.into_inner().small());
-            (Policy::Napi(Napi::new(quota?, restarts)), None)
+            (Policy::Napi(Napi::new(quota?, keys.restarts.value?.small())), None)
         }
         PolicyKind::CycleLimited => {
             let (quota, interval) = (quota(cx), interval(cx));
-            let share = cx.required(share, "share", owner, &what)?;
+            let share = keys.share.needed(cx, owner, &what)?;
             let (quota, interval) = (quota?, interval?);
-            let limit = Span::from_ps((interval.as_ps() as f64 * share.get_ref().get()) as u64);
+            let limit = Span::from_ps((interval.as_ps() as f64 * share.get_ref()) as u64);
             if limit.is_zero() {
                 let help = "valid is a share above 0, such as `0.5`";
                 return Err(cx.fault(&share.span(), "polls that may take no time take nothing", help));
@@ -281,40 +221,38 @@ fn policy(
     })
 }
 
-pub(super) type BackoffKeys = (
-    Option<Written<Bounded<Interval>>>,
-    Option<Written<Bounded<Interval>>>,
-    Option<Written<Factor>>,
-    Option<Written<Share>>,
-    Option<Written<Share>>,
-    Option<Written<TakenBuffers>>,
+/// The keys of a backoff, of an interface or of a command.
+pub(super) type BackoffKeys<'k> = (
+    &'k Key<Option<Span>>,
+    &'k Key<Option<Span>>,
+    &'k Key<Option<f64>>,
+    &'k Key<Option<f64>>,
+    &'k Key<f64>,
+    &'k Key<TakenBuffers>,
 );
 
 pub(super) fn backoff(
     cx: &mut Context<'_>,
-    (minimum, maximum, factor, restore, threshold, taken): BackoffKeys,
+    (minimum, maximum, factor, restore, threshold, taken): BackoffKeys<'_>,
     owner: &Range<usize>,
     what: &str,
 ) -> Result<BackoffParameters, Reported> {
-    let minimum = cx.required(minimum, "minimum", owner, what);
-    let maximum = cx.required(maximum, "maximum", owner, what);
-    let factor = cx.required(factor, "factor", owner, what);
-    let restore = cx.required(restore, "restore", owner, what);
-    let threshold = cx.optional(threshold)?.map_or(0.25, |share| share.into_inner().get());
-    let taken = cx.or(taken, TakenBuffers::Filled)?;
-    let (minimum, maximum) = (minimum?.into_inner().get(), maximum?);
-    let (at, maximum) = (maximum.span(), maximum.into_inner().get());
+    let (minimum, maximum) = (minimum.needed(cx, owner, what), maximum.needed(cx, owner, what));
+    let (factor, restore) = (factor.needed(cx, owner, what), restore.needed(cx, owner, what));
+    let (threshold, taken) = (threshold.value?, taken.value?);
+    let (minimum, maximum) = (minimum?.into_inner(), maximum?);
+    let (at, maximum) = (maximum.span(), maximum.into_inner());
     if maximum < minimum {
         let help = format!("valid is {minimum} or more");
         return Err(cx.fault(&at, format!("{maximum} is less than the minimum, {minimum}"), help));
     }
     let (factor, restore) = (factor?, restore?);
-    let (at, factor) = (factor.span(), factor.into_inner().get());
+    let (at, factor) = (factor.span(), factor.into_inner());
     if factor <= 1.0 {
         let reason = format!("the period would not grow by {factor}");
         return Err(cx.fault(&at, reason, "valid is a factor above 1, such as `1.5`"));
     }
-    let (at, restore) = (restore.span(), restore.into_inner().get());
+    let (at, restore) = (restore.span(), restore.into_inner());
     if restore <= 0.0 || restore >= 1.0 {
         let reason = format!("the period is multiplied by {restore} when the load is lower");
         return Err(cx.fault(&at, reason, "valid is a number above 0 and below 1, such as `0.8`"));
@@ -323,68 +261,16 @@ pub(super) fn backoff(
     Ok(BackoffParameters { quota: 1, minimum, maximum, factor, restore, threshold, taken })
 }
 
-/// A key by its name, its place if it is there, and the policies it is for.
-type Key<'a> = (&'static str, Option<Range<usize>>, &'a [PolicyKind]);
-
-/// Refuses keys that are another policy's.
-fn only(cx: &mut Context<'_>, kind: PolicyKind, raw: &RawInterface) -> Result<(), Reported> {
-    use PolicyKind as P;
-    fn place<T>(key: &Option<Written<T>>) -> Option<Range<usize>> {
-        key.as_ref().map(|key| key.span.clone())
-    }
-    let by_quota = [
-        P::Continuous,
-        P::Timed,
-        P::HardTimer,
-        P::SoftTimer,
-        P::Explicit,
-        P::Limited,
-        P::Backoff,
-        P::Guaranteed,
-        P::Napi,
-        P::CycleLimited,
-    ];
-    let by_interval = [P::Timed, P::HardTimer, P::Explicit, P::Limited, P::Guaranteed, P::CycleLimited];
-    let keys: [Key; 15] = [
-        ("quota", place(&raw.quota), &by_quota),
-        ("interval", place(&raw.interval), &by_interval),
-        ("intervals", place(&raw.intervals), &[P::SoftTimer]),
-        ("bound", place(&raw.bound), &[P::SoftTimer]),
-        ("minimum", place(&raw.minimum), &[P::Backoff]),
-        ("maximum", place(&raw.maximum), &[P::Backoff]),
-        ("factor", place(&raw.factor), &[P::Backoff]),
-        ("restore", place(&raw.restore), &[P::Backoff]),
-        ("threshold", place(&raw.threshold), &[P::Backoff]),
-        ("taken", place(&raw.taken), &[P::Backoff]),
-        ("spare", place(&raw.spare), &[P::Guaranteed]),
-        ("frames", place(&raw.frames), &[P::Coalescing]),
-        ("delay", place(&raw.delay), &[P::Coalescing]),
-        ("restarts", place(&raw.restarts), &[P::Napi]),
-        ("share", place(&raw.share), &[P::CycleLimited]),
-    ];
-    let mut outcome = Ok(());
-    for (key, span, of) in keys {
-        if let Some(span) = span.filter(|_| !of.contains(&kind)) {
-            let reason = format!("`{key}` says nothing to the policy `{}`", word(kind));
-            let help = format!("remove this; it is for {}", list(of.iter().map(|kind| word(*kind))));
-            outcome = Err(cx.fault(&span, reason, help));
-        }
-    }
-    outcome
-}
-
 fn sharing(cx: &mut Context<'_>, part: Part<RawSharing>) -> Result<BatchSharing, Reported> {
-    let part = cx.part(part)?;
-    let (owner, RawSharing { kind, real_time, best_effort }) = (part.span(), part.into_inner());
-    let kind = cx.required(kind, "kind", &owner, "sharing")?.into_inner();
+    let (owner, keys) = cx.keys(part, "sharing")?;
+    let kind = keys.kind.value?;
     if kind == SharingKind::Exhaustive {
         let (reason, help) = ("real time is served as long as there is any", "say `kind = \"weighted\"`");
-        cx.foreign(&real_time, reason, help)?;
-        cx.foreign(&best_effort, reason, help)?;
+        cx.foreign(&first([&keys.real_time, &keys.best_effort]), reason, help)?;
         return Ok(BatchSharing::Exhaustive);
     }
-    let real_time = cx.required(real_time, "real_time", &owner, "this sharing");
-    let best_effort = cx.required(best_effort, "best_effort", &owner, "this sharing");
+    let real_time = keys.real_time.needed(cx, &owner, "this sharing");
+    let best_effort = keys.best_effort.needed(cx, &owner, "this sharing");
     let (real_time, best_effort) = (real_time?.into_inner().small(), best_effort?.into_inner().small());
     Ok(match kind {
         SharingKind::Turns => BatchSharing::Turns { real_time, best_effort },
