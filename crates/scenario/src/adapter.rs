@@ -22,9 +22,10 @@ use serde_spanned::Spanned;
 
 use crate::choice::AdapterKind;
 use crate::context::{Context, Reported};
-use crate::leaf::{Bounded, Bounds, Flow, Or, PerByte, bound, word};
-use crate::raw::RawAdapter;
-use crate::written::{Either, List, Part, Written};
+use crate::leaf::{Bounded, Bounds, Or, PerByte, bound, word};
+use crate::raw::{AdapterKeys, RawAdapter};
+use crate::section::{At, Key, Section, first, strays};
+use crate::written::{Either, List, Part};
 
 /// Source of numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,13 +81,13 @@ impl Sources {
     fn cite(
         &mut self,
         cx: &mut Context<'_>,
-        source: Option<Written<String>>,
+        source: Result<Option<Spanned<String>>, Reported>,
         numbers: bool,
         owner: &Range<usize>,
         what: &str,
     ) -> Result<(), Reported> {
         const NAME: &str = "name the table or the measurement, or write `own choice:` and the argument";
-        match cx.optional(source)? {
+        match source? {
             Some(source) if source.get_ref().trim().is_empty() => {
                 Err(cx.fault(&source.span(), "the source of a number cannot be empty", NAME))
             }
@@ -120,24 +121,21 @@ fn described(
         }
     };
     let (place, kind) = (kind.span(), kind.into_inner());
+    let keys = raw.read(cx, span, "the adapter");
     let mut familiar = Ok(());
-    for (family, key, span) in given(&raw) {
-        if family.is_some_and(|family| family != kind) {
-            let family = family.map_or("", word);
-            let reason =
-                format!("`{key}` is for adapters of the kind `{family}`, and this is `{}`", word(kind));
-            familiar = Err(cx.fault(&span, reason, format!("say `kind = \"{family}\"`, or remove this")));
-        }
+    for (stray, at) in strays(keys.owned(), kind) {
+        let (key, family) = (stray.key, word(stray.of[0]));
+        let reason = format!("`{key}` is for adapters of the kind `{family}`, and this is `{}`", word(kind));
+        familiar = Err(cx.fault(&at, reason, format!("say `kind = \"{family}\"`, or remove this")));
     }
-    let numbers = raw.poll.is_some()
-        || raw.doorbell.is_some()
+    let numbers = first([&keys.poll, &keys.doorbell]).is_some()
         || matches!(kind, AdapterKind::Null)
-        || raw.notification.as_ref().is_some_and(|word| matches!(word.value, Ok(Or::That(_))));
-    let cited = sources.cite(cx, raw.source.take(), numbers, span, "the adapter's own table");
+        || matches!(keys.notification.value, Ok(Or::That(_)));
+    let cited = sources.cite(cx, keys.source.placed(), numbers, span, "the adapter's own table");
     let adapter = match kind {
-        AdapterKind::Null => null(cx, raw, span).map(AdapterSpec::Null),
-        AdapterKind::Generic => generic::description(cx, sources, raw, span).map(boxed),
-        AdapterKind::Cim250 => cim250::description(cx, sources, raw, span).map(boxed),
+        AdapterKind::Null => null(cx, &keys, span).map(AdapterSpec::Null),
+        AdapterKind::Generic => generic::description(cx, sources, keys, span).map(boxed),
+        AdapterKind::Cim250 => cim250::description(cx, sources, keys, span).map(boxed),
     };
     let adapter = adapter?;
     familiar.and(cited)?;
@@ -148,75 +146,24 @@ fn boxed(description: Description) -> AdapterSpec {
     AdapterSpec::Described(Box::new(description))
 }
 
-/// Something with a place.
-trait Placed {
-    fn place(&self) -> Range<usize>;
-}
-
-impl<T> Placed for Written<T> {
-    fn place(&self) -> Range<usize> {
-        self.span.clone()
-    }
-}
-
-impl<T> Placed for Part<T> {
-    fn place(&self) -> Range<usize> {
-        self.span.clone()
-    }
-}
-
-impl<T> Placed for List<T> {
-    fn place(&self) -> Range<usize> {
-        self.span.clone()
-    }
-}
-
-impl<L, P> Placed for Either<L, P> {
-    fn place(&self) -> Range<usize> {
-        self.span()
-    }
-}
-
-/// Keys of a family, by name and place, if they are there.
-macro_rules! given {
-    ($raw:ident, $($family:ident: $($key:ident)*;)*) => {
-        [$($((Some(AdapterKind::$family), stringify!($key), $raw.$key.as_ref().map(Placed::place)),)*)*]
-    };
-}
-
-/// The keys that are there and belong to one family of adapters, with that family.
-fn given(raw: &RawAdapter) -> Vec<(Option<AdapterKind>, &'static str, Range<usize>)> {
-    let keys = given! { raw,
-        Null: startup per_byte rate;
-        Generic: poll doorbell selection notification queue response_queue transmit_buffers receive_buffers
-            transmit_policing receive_policing resource transmit receive;
-        Cim250: command response dma_segment dma_overhead dma_byte_small small dma_byte_large fc_overhead fc_overlap
-            fc_frame fc_frame_delay interface memory;
-    };
-    keys.into_iter().filter_map(|(family, key, place)| Some((family, key, place?))).collect()
-}
-
-fn null(cx: &mut Context<'_>, raw: RawAdapter, owner: &Range<usize>) -> Result<LinkCosts, Reported> {
-    let startup = or_zero(cx, raw.startup);
-    let per_byte = self::per_byte(cx, raw.per_byte, raw.rate);
-    let Some(per_byte) = per_byte? else {
+fn null(cx: &mut Context<'_>, keys: &AdapterKeys, owner: &Range<usize>) -> Result<LinkCosts, Reported> {
+    let Some(per_byte) = per_byte(cx, &keys.per_byte, &keys.rate)? else {
         let help = "add `per_byte = \"50 ns\"` or `rate = \"160 Mbit/s\"`";
         return Err(cx.fault(owner, "nothing says how fast the adapter is", help));
     };
-    Ok(LinkCosts { startup: startup?, per_byte, ..LinkCosts::default() })
+    Ok(LinkCosts { startup: keys.startup.value?, per_byte, ..LinkCosts::default() })
 }
 
 /// Time per byte, written so or as a rate.
 fn per_byte(
     cx: &mut Context<'_>,
-    per_byte: Option<Written<Bounded<PerByte>>>,
-    rate: Option<Written<Bounded<Flow>>>,
+    per_byte: &Key<Option<Span>>,
+    rate: &Key<Option<Rate>>,
 ) -> Result<Option<ByteTime>, Reported> {
-    match (per_byte, rate) {
-        (Some(per_byte), None) => Ok(Some(ByteTime::of(cx.value(per_byte)?.into_inner().get()))),
+    match (per_byte.placed()?, rate.placed()?) {
+        (Some(per_byte), None) => Ok(Some(ByteTime::of(per_byte.into_inner()))),
         (None, Some(rate)) => {
-            let rate = cx.value(rate)?;
-            let (span, rate): (_, Rate) = (rate.span(), rate.into_inner().get());
+            let (span, rate) = (rate.span(), rate.into_inner());
             let per_byte = ByteTime::at(rate);
             let most: Span = bound(PerByte::MOST);
             if per_byte > ByteTime::of(most) {
@@ -227,21 +174,10 @@ fn per_byte(
         }
         (Some(_), Some(rate)) => {
             let help = "keep either `per_byte` or `rate`";
-            Err(cx.fault(&rate.span, "the time per byte is given twice", help))
+            Err(cx.fault(&rate.span(), "the time per byte is given twice", help))
         }
         (None, None) => Ok(None),
     }
-}
-
-/// The quantity, or none of it.
-fn or_zero<B: Bounds>(
-    cx: &mut Context<'_>,
-    field: Option<Written<Bounded<B>>>,
-) -> Result<B::Quantity, Reported>
-where
-    B::Quantity: Default,
-{
-    Ok(cx.optional(field)?.map(|value| value.into_inner().get()).unwrap_or_default())
 }
 
 /// Refuses phases that sum to what no clock counts: each number is in its bounds, but a byte can be

@@ -1,7 +1,7 @@
 //! `kind = "cim250"`: the parameters of thesis Table 5.1, each with its source.
 
 use laxity_model::adapter::Description;
-use laxity_model::adapter::cim250::{BufferMemory, Cim250, HostInterface};
+use laxity_model::adapter::cim250::Cim250;
 use laxity_units::Bytes;
 
 use super::*;
@@ -10,24 +10,22 @@ use crate::raw::Cited;
 pub(super) fn description(
     cx: &mut Context<'_>,
     sources: &mut Sources,
-    raw: RawAdapter,
+    keys: AdapterKeys,
     owner: &Range<usize>,
 ) -> Result<Description, Reported> {
     let mut parameters = Parameters { cx, sources, owner };
-    let command = parameters.read("command", raw.command);
-    let response = parameters.read("response", raw.response);
-    let dma_segment = parameters.read("dma_segment", raw.dma_segment);
-    let dma_overhead = parameters.read("dma_overhead", raw.dma_overhead);
-    let dma_byte_small = parameters.read("dma_byte_small", raw.dma_byte_small);
-    let small = parameters.read("small", raw.small);
-    let dma_byte_large = parameters.read("dma_byte_large", raw.dma_byte_large);
-    let fc_overhead = parameters.read("fc_overhead", raw.fc_overhead);
-    let overlap_place = raw.fc_overlap.as_ref().map_or(owner.clone(), Either::span);
-    let fc_overlap = parameters.read("fc_overlap", raw.fc_overlap);
-    let fc_frame = parameters.read::<_, Bytes>("fc_frame", raw.fc_frame);
-    let fc_frame_delay = parameters.read("fc_frame_delay", raw.fc_frame_delay);
-    let interface = cx.or(raw.interface, HostInterface::Full);
-    let memory = cx.or(raw.memory, BufferMemory::Shared);
+    let command = parameters.read("command", keys.command);
+    let response = parameters.read("response", keys.response);
+    let dma_segment = parameters.read("dma_segment", keys.dma_segment);
+    let dma_overhead = parameters.read("dma_overhead", keys.dma_overhead);
+    let dma_byte_small = parameters.read("dma_byte_small", keys.dma_byte_small);
+    let small = parameters.read("small", keys.small);
+    let dma_byte_large = parameters.read("dma_byte_large", keys.dma_byte_large);
+    let fc_overhead = parameters.read("fc_overhead", keys.fc_overhead);
+    let overlap_place = keys.fc_overlap.at().unwrap_or_else(|| owner.clone());
+    let fc_overlap = parameters.read("fc_overlap", keys.fc_overlap);
+    let fc_frame = parameters.read::<_, Bytes>("fc_frame", keys.fc_frame);
+    let fc_frame_delay = parameters.read("fc_frame_delay", keys.fc_frame_delay);
     let cim = Cim250 {
         command: command?,
         response: response?,
@@ -40,8 +38,8 @@ pub(super) fn description(
         fc_overlap: fc_overlap?,
         fc_frame: fc_frame?,
         fc_frame_delay: fc_frame_delay?,
-        interface: interface?,
-        memory: memory?,
+        interface: keys.interface.value?,
+        memory: keys.memory.value?,
     };
     if cim.fc_overlap > cim.fc_overhead {
         let reason = format!("`fc_overlap` is a part of `fc_overhead`, which is {}", cim.fc_overhead);
@@ -71,14 +69,15 @@ impl Parameters<'_, '_, '_> {
                 Err(cx.missing(key, owner, "the CIM 250", &valid))
             }
             Some(Either::Scalar(written)) => {
-                let cited = sources.cite(cx, None, true, &written.span, &what);
+                let cited = sources.cite(cx, Ok(None), true, &written.span, &what);
                 let value = cx.value(written);
                 cited.and(value).map(|value| value.into_inner().get())
             }
             Some(Either::Table(part)) => {
                 let part = cx.part(part)?;
                 let (span, raw) = (part.span(), part.into_inner());
-                let cited = sources.cite(cx, raw.source, true, &span, &what);
+                let source = cx.optional(raw.source);
+                let cited = sources.cite(cx, source, true, &span, &what);
                 let value = cx.required(raw.value, "value", &span, &what);
                 cited.and(value).map(|value| value.into_inner().get())
             }

@@ -1,8 +1,8 @@
 //! `kind = "generic"`: command queues, stages, resources and buffers.
 
 use laxity_model::adapter::{
-    AdapterBuffers, BufferPool, CommandQueue, Description, Excess, HostSide, Notification, Overload, Own,
-    Policing, QueueSelection, Release,
+    AdapterBuffers, BufferPool, CommandQueue, Description, HostSide, Notification, Overload, Own, Policing,
+    Release,
 };
 
 use super::flaw::explain;
@@ -12,43 +12,43 @@ use super::responses::response_queues;
 use super::stage::stages;
 use super::*;
 use crate::choice::{AdapterQueueKind, AsContract};
-use crate::raw::{NotificationWord, RawBuffers, RawCommandQueue, RawPolicing};
+use crate::raw::{RawBuffers, RawCommandQueue, RawPolicing, Slots};
 
 pub(super) fn description(
     cx: &mut Context<'_>,
     sources: &mut Sources,
-    raw: RawAdapter,
+    keys: AdapterKeys,
     owner: &Range<usize>,
 ) -> Result<Description, Reported> {
     let place = |span: Option<Range<usize>>| span.unwrap_or_else(|| owner.clone());
     let mut places = Places {
         whole: owner.clone(),
-        queues: place(raw.queue.as_ref().map(Placed::place)),
-        responses: place(raw.response_queue.as_ref().map(Placed::place)),
-        transmit_buffers: place(raw.transmit_buffers.as_ref().map(Placed::place)),
-        receive_buffers: place(raw.receive_buffers.as_ref().map(Placed::place)),
+        queues: place(keys.queue.at()),
+        responses: place(keys.response_queue.at()),
+        transmit_buffers: place(keys.transmit_buffers.at()),
+        receive_buffers: place(keys.receive_buffers.at()),
         ..Places::default()
     };
-    if let (Some(_), Some(doorbell)) = (&raw.poll, &raw.doorbell) {
+    if let (Some(_), Some(doorbell)) = (&keys.poll.at, &keys.doorbell.at) {
         let reason = "an adapter that polls is not told of commands";
-        return Err(cx.fault(&doorbell.span, reason, "remove this, or `poll`"));
+        return Err(cx.fault(doorbell, reason, "remove this, or `poll`"));
     }
-    let poll = cx.optional(raw.poll).map(|poll| poll.map(|poll| poll.into_inner().get()));
-    let doorbell = or_zero(cx, raw.doorbell);
-    let selection = cx.or(raw.selection, QueueSelection::Priority);
-    let notification = notification(cx, raw.notification);
-    let queues = command_queues(cx, sources, raw.queue);
-    let responses = response_queues(cx, sources, raw.response_queue, notification.as_ref().ok().copied());
+    let notification = keys.notification.value.map(|word| match word {
+        Or::This(_) => Notification::Interrupt,
+        Or::That(every) => Notification::Poll(every.get()),
+    });
+    let queues = command_queues(cx, sources, keys.queue);
+    let responses = response_queues(cx, sources, keys.response_queue, notification.ok());
     let transmit_buffers =
-        buffers(cx, sources, raw.transmit_buffers, Overload::Block, "the pool of transmit buffers");
+        buffers(cx, sources, keys.transmit_buffers, Overload::Block, "the pool of transmit buffers");
     let receive_buffers =
-        buffers(cx, sources, raw.receive_buffers, Overload::Drop, "the pool of receive buffers");
-    let transmit_policing = policing(cx, sources, raw.transmit_policing, "the policing of what is sent");
-    let receive_policing = policing(cx, sources, raw.receive_policing, "the policing of what comes in");
+        buffers(cx, sources, keys.receive_buffers, Overload::Drop, "the pool of receive buffers");
+    let transmit_policing = policing(cx, sources, keys.transmit_policing, "the policing of what is sent");
+    let receive_policing = policing(cx, sources, keys.receive_policing, "the policing of what comes in");
     let mut resources = Resources::new();
-    let declared = resources.declare(cx, sources, raw.resource);
-    let transmit = stages(cx, sources, &mut resources, &mut places, raw.transmit, Side::Transmit);
-    let receive = stages(cx, sources, &mut resources, &mut places, raw.receive, Side::Receive);
+    let declared = resources.declare(cx, sources, keys.resource);
+    let transmit = stages(cx, sources, &mut resources, &mut places, keys.transmit, Side::Transmit);
+    let receive = stages(cx, sources, &mut resources, &mut places, keys.receive, Side::Receive);
     let held = declared.and_then(|()| match (&transmit, &receive) {
         (Ok(_), Ok(_)) => resources.all_held(cx),
         // The stage that would hold them may be one that could not be read.
@@ -57,9 +57,9 @@ pub(super) fn description(
     let description = Description {
         interface: HostSide {
             queues: queues?,
-            selection: selection?,
-            doorbell: doorbell?,
-            poll: poll?,
+            selection: keys.selection.value?,
+            doorbell: keys.doorbell.value?,
+            poll: keys.poll.value?,
             notification: notification?,
             responses: responses?,
         },
@@ -82,16 +82,6 @@ pub(super) fn description(
     }
 }
 
-fn notification(
-    cx: &mut Context<'_>,
-    word: Option<Written<NotificationWord>>,
-) -> Result<Notification, Reported> {
-    Ok(match cx.optional(word)?.map(Spanned::into_inner) {
-        None | Some(Or::This(_)) => Notification::Interrupt,
-        Some(Or::That(every)) => Notification::Poll(every.get()),
-    })
-}
-
 fn command_queues(
     cx: &mut Context<'_>,
     sources: &mut Sources,
@@ -109,20 +99,12 @@ fn command_queue(
     sources: &mut Sources,
     part: Part<RawCommandQueue>,
 ) -> Result<CommandQueue, Reported> {
-    let part = cx.part(part)?;
-    let span = part.span();
-    let RawCommandQueue { takes, spread, release, kind, slots, priority, source } = part.into_inner();
-    let numbers = slots.is_some() || spread.is_some();
-    let cited = sources.cite(cx, source, numbers, &span, "a command queue");
-    let takes = takes::takes(cx, takes);
-    let spread = takes::spread(cx, spread);
-    let endless = slots.is_none();
-    let release = cx.optional(release);
-    let kind = cx.or(kind, AdapterQueueKind::Fifo);
-    let priority = cx.optional(priority);
-    let slots = cx.optional(slots);
-    let (kind, slots, release) = (kind?, slots?, release?);
-    if let (true, AdapterQueueKind::Fifo, Some(release)) = (endless, kind, &release) {
+    let (span, keys) = cx.keys(part, "")?;
+    let numbers = first([&keys.slots, &keys.spread]).is_some();
+    let cited = sources.cite(cx, keys.source.placed(), numbers, &span, "a command queue");
+    let takes = takes::takes(cx, keys.takes);
+    let (kind, slots, release) = (keys.kind.value?, keys.slots.placed()?, keys.release.placed()?);
+    if let (None, AdapterQueueKind::Fifo, Some(release)) = (&slots, kind, &release) {
         let reason = "a queue without `slots` is never full, whatever has a place in it";
         return Err(cx.fault(&release.span(), reason, "say how many `slots` it has, or remove this"));
     }
@@ -137,10 +119,10 @@ fn command_queue(
     cited?;
     Ok(CommandQueue {
         takes: takes?,
-        priority: rank(priority?),
+        priority: rank(&keys.priority)?,
         slots,
         release: release.map_or(Release::Fetched, Spanned::into_inner),
-        spread: spread?,
+        spread: keys.spread.value?.small(),
     })
 }
 
@@ -152,19 +134,13 @@ fn buffers(
     what: &str,
 ) -> Result<AdapterBuffers, Reported> {
     let Some(part) = part else { return Ok(AdapterBuffers::default()) };
-    let part = cx.part(part)?;
-    let span = part.span();
-    let RawBuffers { shared, per_channel, overload, source } = part.into_inner();
-    let cited = sources.cite(cx, source, true, &span, what);
-    let overload = cx.or(overload, usual);
-    let own = match per_channel {
-        Some(own) => Some(match cx.value(own)?.into_inner() {
-            Or::This(AsContract) => Own::Contract,
-            Or::That(each) => Own::Each(each.small()),
-        }),
-        None => None,
-    };
-    let shared = cx.optional(shared)?.map(|shared| shared.into_inner().small());
+    let (span, keys) = cx.keys(part, "")?;
+    let cited = sources.cite(cx, keys.source.placed(), true, &span, what);
+    let own = keys.per_channel.value?.map(|own| match own {
+        Or::This(AsContract) => Own::Contract,
+        Or::That(each) => Own::Each(Slots::small(each)),
+    });
+    let shared = keys.shared.value?.map(Slots::small);
     let pool = match (own, shared) {
         (None, Some(shared)) => BufferPool::Shared(shared),
         (Some(Own::Each(each)), None) => BufferPool::PerChannel(each),
@@ -180,7 +156,7 @@ fn buffers(
         }
     };
     cited?;
-    Ok(AdapterBuffers { pool, overload: overload? })
+    Ok(AdapterBuffers { pool, overload: keys.overload.value?.unwrap_or(usual) })
 }
 
 fn policing(
@@ -190,11 +166,8 @@ fn policing(
     what: &str,
 ) -> Result<Option<Policing>, Reported> {
     let Some(part) = part else { return Ok(None) };
-    let part = cx.part(part)?;
-    let span = part.span();
-    let RawPolicing { excess, tolerance, source } = part.into_inner();
-    let cited = sources.cite(cx, source, tolerance.is_some(), &span, what);
-    let (excess, tolerance) = (cx.or(excess, Excess::Drop), or_zero(cx, tolerance));
+    let (span, keys) = cx.keys(part, "")?;
+    let cited = sources.cite(cx, keys.source.placed(), keys.tolerance.at.is_some(), &span, what);
     cited?;
-    Ok(Some(Policing { excess: excess?, tolerance: tolerance? }))
+    Ok(Some(Policing { excess: keys.excess.value?, tolerance: keys.tolerance.value? }))
 }

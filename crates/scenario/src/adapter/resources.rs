@@ -4,14 +4,14 @@ use laxity_model::adapter::{PROCESSOR, Resource};
 
 use super::*;
 use crate::leaf::Name;
-use crate::raw::RawResource;
+use crate::raw::{Rank, RawResource};
 
 /// Name of the adapter's processor.
 pub(super) const PROCESSOR_NAME: &str = "processor";
 
-/// The rank, or the first.
-pub(super) fn rank(priority: Option<Spanned<crate::raw::Rank>>) -> u8 {
-    priority.map_or(0, |priority| priority.into_inner().small() as u8)
+/// The rank.
+pub(super) fn rank(priority: &Key<Rank>) -> Result<u8, Reported> {
+    Ok(priority.value?.small() as u8)
 }
 
 /// The adapter's resources, as they are declared or named.
@@ -57,33 +57,29 @@ impl Resources {
         part: Part<RawResource>,
         known: &mut Vec<String>,
     ) -> Result<(), Reported> {
-        let part = cx.part(part)?;
-        let span = part.span();
-        let RawResource { name, servers, preemptive, urgent, host, bus, source } = part.into_inner();
-        let name = cx.required(name, "name", &span, "this resource")?;
+        let (span, keys) = cx.keys(part, "this resource")?;
+        let name = keys.name.spanned()?;
         let (place, name) = (name.span(), name.into_inner().0);
-        let bus = match bus {
+        let bus = match keys.bus.placed()? {
             None => None,
             Some(bus) => {
                 let (reason, help) =
                     ("a bus says this itself", "remove this, or say it in `[host.bus.NAME]`");
                 let all = [
-                    cx.foreign(&servers, "one packet is on a bus at a time", "remove this"),
-                    cx.foreign(&preemptive, reason, help),
-                    cx.foreign(&urgent, reason, help),
-                    cx.foreign(&host, reason, "remove this, or say `cpu` in `[host.bus.NAME]`"),
+                    cx.foreign(&keys.servers, "one packet is on a bus at a time", "remove this"),
+                    cx.foreign(&keys.preemptive, reason, help),
+                    cx.foreign(&keys.urgent, reason, help),
+                    cx.foreign(&keys.host, reason, "remove this, or say `cpu` in `[host.bus.NAME]`"),
                 ];
-                let bus = cx.value(bus)?;
                 let bus = self.at_bus(cx, &name, bus)?;
                 all.into_iter().collect::<Result<(), _>>()?;
                 Some(bus)
             }
         };
-        let servers = cx.optional(servers).map(|n| n.map_or(1, |n| n.into_inner().small()));
-        let preemptive = cx.or(preemptive, name != PROCESSOR_NAME);
-        let (urgent, host) = (cx.or(urgent, false), cx.or(host, false));
-        let (servers, preemptive, urgent, host) = (servers?, preemptive?, urgent?, host?);
-        sources.cite(cx, source, servers != 1, &span, &format!("the resource `{name}`"))?;
+        let servers = keys.servers.value?.small();
+        let preemptive = keys.preemptive.value?.unwrap_or(name != PROCESSOR_NAME);
+        let (urgent, host) = (keys.urgent.value?, keys.host.value?);
+        sources.cite(cx, keys.source.placed(), servers != 1, &span, &format!("the resource `{name}`"))?;
         if known.contains(&name) {
             let reason = format!("there are two resources called `{name}`");
             return Err(cx.fault(&place, reason, "declare each resource once"));

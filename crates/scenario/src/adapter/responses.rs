@@ -1,9 +1,10 @@
 //! `response_queue` of an adapter: what the adapter says, how much of it fits, and when it interrupts.
 
-use laxity_model::adapter::{Answers, Moderation, Notification, Overload, ResponseQueue};
+use laxity_model::adapter::{Moderation, Notification, Overload, ResponseQueue};
 
 use super::*;
 use crate::choice::FullAnswers;
+use crate::leaf::Whole;
 use crate::raw::RawResponseQueue;
 
 pub(super) fn response_queues(
@@ -25,28 +26,15 @@ fn response_queue(
     part: Part<RawResponseQueue>,
     notification: Option<Notification>,
 ) -> Result<ResponseQueue, Reported> {
-    let part = cx.part(part)?;
-    let span = part.span();
-    let RawResponseQueue { answers, takes, spread, slots, overload, frames, delay, interval, source } =
-        part.into_inner();
-    let announced = [
-        ("frames", frames.as_ref().map(Placed::place)),
-        ("delay", delay.as_ref().map(Placed::place)),
-        ("interval", interval.as_ref().map(Placed::place)),
-    ];
-    let announced: Vec<_> = announced.into_iter().filter_map(|(key, place)| Some((key, place?))).collect();
-    let numbers = slots.is_some() || spread.is_some() || !announced.is_empty();
-    let cited = sources.cite(cx, source, numbers, &span, "a response queue");
-    let answers = cx.or(answers, Answers::All);
-    let takes = takes::takes(cx, takes);
-    let spread = takes::spread(cx, spread);
-    let endless = slots.is_none();
-    let slots = cx.optional(slots).map(|slots| slots.map(|slots| slots.into_inner().small()));
-    let overload = cx.optional(overload);
-    let frames = cx.optional(frames).map(|frames| frames.map(|frames| frames.into_inner().small()));
-    let (delay, interval) = (or_zero(cx, delay), or_zero(cx, interval));
-    let (slots, overload, frames) = (slots?, overload?, frames?);
-    if let (true, Some(overload)) = (endless, &overload) {
+    let (span, keys) = cx.keys(part, "")?;
+    let announced =
+        [("frames", &keys.frames as &dyn At), ("delay", &keys.delay), ("interval", &keys.interval)];
+    let announced: Vec<_> = announced.into_iter().filter_map(|(key, said)| Some((key, said.at()?))).collect();
+    let numbers = first([&keys.slots, &keys.spread]).is_some() || !announced.is_empty();
+    let cited = sources.cite(cx, keys.source.placed(), numbers, &span, "a response queue");
+    let takes = takes::takes(cx, keys.takes);
+    let (slots, overload) = (keys.slots.value?.map(Whole::small), keys.overload.placed()?);
+    if let (None, Some(overload)) = (slots, &overload) {
         let reason = "a queue without `slots` is never full";
         return Err(cx.fault(&overload.span(), reason, "say how many `slots` it has, or remove this"));
     }
@@ -56,14 +44,18 @@ fn response_queue(
     }
     cited?;
     Ok(ResponseQueue {
-        answers: answers?,
+        answers: keys.answers.value?,
         takes: takes?,
         slots,
         overload: match overload.map(Spanned::into_inner) {
             None | Some(FullAnswers::Block) => Overload::Block,
             Some(FullAnswers::Drop) => Overload::Drop,
         },
-        spread: spread?,
-        moderation: Moderation { frames, delay: delay?, interval: interval? },
+        spread: keys.spread.value?.small(),
+        moderation: Moderation {
+            frames: keys.frames.value?.map(Whole::small),
+            delay: keys.delay.value?,
+            interval: keys.interval.value?.unwrap_or_default(),
+        },
     })
 }

@@ -1,9 +1,6 @@
 //! `[[adapter.transmit]]` and `[[adapter.receive]]`: stages, their queues and phases.
 
-use laxity_model::adapter::{
-    Delay, LatePolicy, Overload, PROCESSOR, Phase, Queue, QueueSelection, Stage, Tells,
-};
-use laxity_qos::channel::Order;
+use laxity_model::adapter::{Delay, LatePolicy, Overload, PROCESSOR, Phase, Queue, Stage, Tells};
 use laxity_units::Bytes;
 
 use super::places::{Places, Side};
@@ -52,24 +49,17 @@ fn stage(
     part: Part<RawStage>,
     side: Side,
 ) -> Result<(Stage, Range<usize>), Reported> {
-    let part = cx.part(part)?;
-    let span = part.span();
-    let RawStage { name, servers, batch, linger, ahead, selection, queue, phase, source } = part.into_inner();
-    let name = cx.required(name, "name", &span, "this stage");
+    let (span, keys) = cx.keys(part, "this stage")?;
+    let name = keys.name.spanned();
     let called = match &name {
         Ok(name) => format!("the stage `{}`", name.get_ref().0),
         Err(_) => "a stage".to_string(),
     };
-    let several = servers.as_ref().is_some_and(|servers| !matches!(servers.value, Ok(n) if n.get() == 1));
-    let several = several || batch.is_some() || linger.is_some() || ahead.is_some();
-    let cited = sources.cite(cx, source, several, &span, &called);
-    let servers = cx.optional(servers).map(|n| n.map_or(1, Spanned::into_inner_small));
-    let batch = cx.optional(batch).map(|n| n.map_or(1, Spanned::into_inner_small));
-    let linger = linger.map(|linger| cx.value(linger)).transpose();
-    let ahead = cx.optional(ahead).map(|ahead| ahead.map(Spanned::into_inner_small));
-    let selection = cx.or(selection, QueueSelection::Priority);
-    let queues = queues(cx, sources, queue, &called);
-    let phases = cx.items(phase).and_then(|phases| {
+    let servers = keys.servers.value.map(Whole::small);
+    let several = servers != Ok(1) || first([&keys.batch, &keys.linger, &keys.ahead]).is_some();
+    let cited = sources.cite(cx, keys.source.placed(), several, &span, &called);
+    let queues = queues(cx, sources, keys.queue, &called);
+    let phases = cx.items(keys.phase).and_then(|phases| {
         if phases.is_empty() {
             let valid = "a list of phases, such as `[{ fixed = \"40 us\", per_byte = \"50 ns\" }]`";
             return Err(cx.missing("phase", &span, "this stage", valid));
@@ -91,7 +81,7 @@ fn stage(
     });
     let (name, phases) = (name?, phases?);
     cited?;
-    let (batch, linger) = (batch?, linger?);
+    let (batch, linger) = (keys.batch.value?.small(), keys.linger.placed()?);
     if let (1, Some(linger)) = (batch, &linger) {
         let reason = "a server that takes one packet at a time waits for no other";
         return Err(cx.fault(&linger.span(), reason, "say how many are a `batch`, or remove this"));
@@ -101,24 +91,13 @@ fn stage(
         name: name.into_inner().0,
         servers: servers?,
         batch,
-        linger: linger.map_or(Span::ZERO, |linger| linger.into_inner().get()),
+        linger: linger.map_or(Span::ZERO, Spanned::into_inner),
         queues: queues?,
-        selection: selection?,
+        selection: keys.selection.value?,
         phases,
-        ahead: ahead?,
+        ahead: keys.ahead.value?.map(Whole::small),
     };
     Ok((stage, place))
-}
-
-/// A number in 32 bits.
-trait Small {
-    fn into_inner_small(self) -> u32;
-}
-
-impl<const LEAST: u64, const MOST: u64> Small for Spanned<Whole<LEAST, MOST>> {
-    fn into_inner_small(self) -> u32 {
-        self.into_inner().small()
-    }
 }
 
 fn queues(
@@ -141,34 +120,22 @@ fn queue(
     part: Part<RawQueue>,
     what: &str,
 ) -> Result<Queue, Reported> {
-    let part = cx.part(part)?;
-    let span = part.span();
-    let RawQueue { takes, spread, order, frame, priority, slots, overload, late, margin, source } =
-        part.into_inner();
-    let numbers = slots.is_some() || spread.is_some() || margin.is_some();
-    let cited = sources.cite(cx, source, numbers, &span, what);
-    let takes = takes::takes(cx, takes);
-    let spread = takes::spread(cx, spread);
-    let order = cx.or(order, Order::Fifo);
-    let priority = cx.optional(priority);
-    let endless = slots.is_none();
-    let slots = cx.optional(slots).map(|slots| slots.map(Spanned::into_inner_small));
-    let overload = cx.optional(overload);
-    let late = cx.or(late, LatePolicy::Keep);
-    let margin = cx.optional(margin);
-    let (slots, overload) = (slots?, overload?);
-    if let (true, Some(overload)) = (endless, &overload) {
+    let (span, keys) = cx.keys(part, what)?;
+    let numbers = first([&keys.slots, &keys.spread, &keys.margin]).is_some();
+    let cited = sources.cite(cx, keys.source.placed(), numbers, &span, what);
+    let takes = takes::takes(cx, keys.takes);
+    let (slots, overload) = (keys.slots.value?.map(Whole::small), keys.overload.placed()?);
+    if let (None, Some(overload)) = (slots, &overload) {
         let reason = "a queue without `slots` is never full";
         return Err(cx.fault(&overload.span(), reason, "say how many `slots` it has, or remove this"));
     }
-    let (late, margin) = (late?, margin?);
-    if let (LatePolicy::Keep, Some(margin)) = (late, &margin) {
+    let late = keys.late.value?;
+    if let (LatePolicy::Keep, Some(margin)) = (late, &keys.margin.at) {
         let help = "say `late = \"drop\"`, or remove this";
-        return Err(cx.fault(&margin.span(), "what is late is kept here, whatever is left of its way", help));
+        return Err(cx.fault(margin, "what is late is kept here, whatever is left of its way", help));
     }
-    let margin = margin.map_or(Span::ZERO, |margin| margin.into_inner().get());
     cited?;
-    let order = order?;
+    let order = keys.order.value?;
     if let Some(overload) = overload.as_ref().filter(|overload| *overload.get_ref() == Overload::Importance)
         && !order.displaces()
     {
@@ -179,20 +146,17 @@ fn queue(
         return Err(cx.fault(&overload.span(), reason, help));
     }
     let overload = overload.map_or(Overload::Block, Spanned::into_inner);
-    let frame = {
-        let frame = crate::section::Key::optional(cx, frame, "frame", |frame| frame.get());
-        frame_of(cx, &frame, order, &span)?
-    };
+    let frame = frame_of(cx, &keys.frame, order, &span)?;
     Ok(Queue {
         takes: takes?,
         order,
         frame,
-        priority: rank(priority?),
+        priority: rank(&keys.priority)?,
         slots,
         overload,
         late,
-        margin,
-        spread: spread?,
+        margin: keys.margin.value?,
+        spread: keys.spread.value?.small(),
     })
 }
 
@@ -203,61 +167,24 @@ fn phase(
     part: Part<RawPhase>,
     what: &str,
 ) -> Result<Phase, Reported> {
-    let part = cx.part(part)?;
-    let span = part.span();
-    let RawPhase {
-        fixed,
-        per_packet,
-        takes,
-        segment,
-        per_segment,
-        per_byte,
-        rate,
-        knee,
-        per_byte_past,
-        from,
-        up_to,
-        kind,
-        trailer,
-        yields,
-        holds,
-        priority,
-        medium,
-        releases,
-        tells,
-        source,
-    } = part.into_inner();
+    let (span, keys) = cx.keys(part, what)?;
+    let said = |key: &dyn At| key.at().is_some();
     let together = [
-        ("`segment` and `per_segment`", segment.is_some(), per_segment.is_some()),
-        ("`knee` and `per_byte_past`", knee.is_some(), per_byte_past.is_some()),
+        ("`segment` and `per_segment`", said(&keys.segment), said(&keys.per_segment)),
+        ("`knee` and `per_byte_past`", said(&keys.knee), said(&keys.per_byte_past)),
     ];
-    let numbers = fixed.is_some()
-        || per_packet.is_some()
-        || segment.is_some()
-        || per_byte.is_some()
-        || rate.is_some()
-        || knee.is_some();
-    let idle = !numbers && tells.is_none() && releases.is_none();
-    let cited = sources.cite(cx, source, numbers, &span, what);
-    let fixed = or_zero(cx, fixed);
-    let per_packet = or_zero(cx, per_packet);
-    let takes = takes::takes(cx, takes);
-    let segment = or_zero(cx, segment);
-    let per_segment = or_zero(cx, per_segment);
-    let per_byte = self::per_byte(cx, per_byte, rate).map(Option::unwrap_or_default);
-    let knee = or_zero(cx, knee);
-    let per_byte_past = or_zero(cx, per_byte_past).map(ByteTime::of);
-    let sizes = sizes(cx, from, up_to);
-    let kind = cx.or(kind, PhaseKind::Delay);
-    let held = cx.items(holds).and_then(|names| all(names.into_iter().map(|name| cx.value(name)).collect()));
-    let priority = cx.optional(priority);
-    let medium = cx.or(medium, false);
-    let releases = cx.or(releases, false);
-    let (trailer, yields) = (or_zero(cx, trailer), cx.or(yields, false));
-    let tells = cx.optional(tells).map(|tells| tells.map_or(Tells::Nothing, Spanned::into_inner));
-    for (keys, one, other) in together {
+    let sizes_said = first([&keys.fixed, &keys.per_packet, &keys.segment]);
+    let numbers = said(&first([&sizes_said, &keys.per_byte, &keys.rate, &keys.knee]));
+    let idle = !numbers && !said(&first([&keys.tells, &keys.releases]));
+    let cited = sources.cite(cx, keys.source.placed(), numbers, &span, what);
+    let takes = takes::takes(cx, keys.takes);
+    let per_byte = self::per_byte(cx, &keys.per_byte, &keys.rate).map(Option::unwrap_or_default);
+    let sizes = sizes(cx, &keys.from, &keys.up_to);
+    let held =
+        cx.items(keys.holds).and_then(|names| all(names.into_iter().map(|name| cx.value(name)).collect()));
+    for (both, one, other) in together {
         if one != other {
-            let reason = format!("{keys} mean something only together");
+            let reason = format!("{both} mean something only together");
             return Err(cx.fault(&span, reason, "give both, or neither"));
         }
     }
@@ -265,7 +192,7 @@ fn phase(
         let help = "add a time, such as `fixed = \"40 us\"` or `per_byte = \"50 ns\"`, or what it `tells`";
         return Err(cx.fault(&span, "this phase does nothing", help));
     }
-    let kind = kind?;
+    let kind = keys.kind.value?;
     let mut holds = match kind {
         PhaseKind::Delay => Vec::new(),
         PhaseKind::Synchronous | PhaseKind::Work => vec![PROCESSOR],
@@ -276,58 +203,55 @@ fn phase(
             holds.push(index);
         }
     }
-    let (trailer, yields, medium) = (trailer?, yields?, medium?);
-    if yields && (segment.as_ref().is_ok_and(|segment| segment.is_zero()) || holds.is_empty() || medium) {
+    let (segment, trailer) =
+        (keys.segment.value?.unwrap_or_default(), keys.trailer.value?.unwrap_or_default());
+    let (yields, medium) = (keys.yields.value?, keys.medium.value?);
+    if yields && (segment.is_zero() || holds.is_empty() || medium) {
         let reason = "a phase that yields does so between its segments, at a resource of the adapter's own";
         let help = "give it `segment` and `per_segment` and what it `holds`, and not the `medium`";
         return Err(cx.fault(&span, reason, help));
     }
-    let priority = priority?;
-    if let (true, Some(priority)) = (holds.is_empty(), &priority) {
+    if let (true, Some(priority)) = (holds.is_empty(), &keys.priority.at) {
         let help = "name resources in `holds`, or remove the priority";
-        return Err(cx.fault(&priority.span(), "a priority at no resource means nothing", help));
+        return Err(cx.fault(priority, "a priority at no resource means nothing", help));
     }
     cited?;
     let (from, up_to) = sizes?;
     Ok(Phase {
         delay: Delay {
-            fixed: fixed?,
-            per_packet: per_packet?,
-            segment: segment?,
-            per_segment: per_segment?,
+            fixed: keys.fixed.value?,
+            per_packet: keys.per_packet.value?,
+            segment,
+            per_segment: keys.per_segment.value?.unwrap_or_default(),
             per_byte: per_byte?,
-            knee: knee?,
-            per_byte_past: per_byte_past?,
+            knee: keys.knee.value?.unwrap_or_default(),
+            per_byte_past: ByteTime::of(keys.per_byte_past.value?.unwrap_or_default()),
         },
         takes: takes?,
         from,
         up_to,
         holds,
-        priority: rank(priority),
+        priority: rank(&keys.priority)?,
         work: kind == PhaseKind::Work,
         medium,
-        tells: tells?,
+        tells: keys.tells.value?.unwrap_or(Tells::Nothing),
         since_service: false,
-        releases: releases?,
+        releases: keys.releases.value?,
         yields,
         trailer,
     })
 }
 
-type Size = Bounded<crate::leaf::Size>;
-
 /// The sizes of packets that go through a phase.
 fn sizes(
     cx: &mut Context<'_>,
-    from: Option<Written<Size>>,
-    up_to: Option<Written<Size>>,
+    from: &Key<Option<Bytes>>,
+    up_to: &Key<Option<Bytes>>,
 ) -> Result<(Bytes, Option<Bytes>), Reported> {
-    let from = or_zero(cx, from);
-    let up_to = cx.optional(up_to);
-    let (from, up_to) = (from?, up_to?);
-    if let Some(most) = up_to.as_ref().filter(|most| most.get_ref().get() < from) {
-        let reason = format!("no packet is of at least {from} and at most {}", most.get_ref().get());
+    let (from, up_to) = (from.value?.unwrap_or_default(), up_to.placed()?);
+    if let Some(most) = up_to.as_ref().filter(|most| *most.get_ref() < from) {
+        let reason = format!("no packet is of at least {from} and at most {}", most.get_ref());
         return Err(cx.fault(&most.span(), reason, "let `up_to` be no less than `from`"));
     }
-    Ok((from, up_to.map(|most| most.into_inner().get())))
+    Ok((from, up_to.map(Spanned::into_inner)))
 }

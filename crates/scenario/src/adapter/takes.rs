@@ -3,7 +3,7 @@
 use laxity_model::adapter::Takes;
 
 use super::*;
-use crate::raw::{Level, RawLevels, Spread, TakesWord};
+use crate::raw::TakesWord;
 
 /// Packets that the queue takes; all by default.
 pub(super) fn takes(cx: &mut Context<'_>, word: Option<TakesWord>) -> Result<Takes, Reported> {
@@ -11,13 +11,8 @@ pub(super) fn takes(cx: &mut Context<'_>, word: Option<TakesWord>) -> Result<Tak
         None => Ok(Takes::All),
         Some(Either::Scalar(word)) => Ok(cx.value(word)?.into_inner()),
         Some(Either::Table(part)) => {
-            let part = cx.part(part)?;
-            let (span, RawLevels { from, to }) = (part.span(), part.into_inner());
-            let level = |cx: &mut Context<'_>, level: Option<Written<Level>>, usual: u8| {
-                cx.optional(level).map(|level| level.map_or(usual, |level| level.into_inner().small() as u8))
-            };
-            let (from, to) = (level(cx, from, 0), level(cx, to, 31));
-            let (from, to) = (from?, to?);
+            let (span, keys) = cx.keys(part, "")?;
+            let (from, to) = (keys.from.value?.small() as u8, keys.to.value?.small() as u8);
             if to < from {
                 let reason = format!("no level is at least {from} and at most {to}");
                 return Err(cx.fault(&span, reason, "let `to` be no less than `from`"));
@@ -25,9 +20,4 @@ pub(super) fn takes(cx: &mut Context<'_>, word: Option<TakesWord>) -> Result<Tak
             Ok(Takes::Levels(from, to))
         }
     }
-}
-
-/// How many equal queues.
-pub(super) fn spread(cx: &mut Context<'_>, spread: Option<Written<Spread>>) -> Result<u32, Reported> {
-    cx.optional(spread).map(|spread| spread.map_or(1, |spread| spread.into_inner().small()))
 }
