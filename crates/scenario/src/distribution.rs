@@ -11,6 +11,7 @@
 use std::sync::Arc;
 
 use laxity_model::reception::Intervals;
+use laxity_scenario_keys::keys;
 use laxity_units::Span;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -50,15 +51,14 @@ pub(crate) struct RawDistribution {
 }
 
 /// A point.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 #[schemars(rename = "DistributionPoint")]
 pub(crate) struct RawPoint {
     /// The interval.
-    #[schemars(required)]
+    #[key(required)]
     interval: Option<Written<Bounded<Interval>>>,
     /// The share of intervals that are no longer.
-    #[schemars(required)]
+    #[key(required)]
     share: Option<Written<Share>>,
 }
 
@@ -110,9 +110,6 @@ impl Distribution {
 }
 
 fn point(cx: &mut Context<'_>, part: Part<RawPoint>) -> Result<(Span, f64), Reported> {
-    let part = cx.part(part)?;
-    let (owner, RawPoint { interval, share }) = (part.span(), part.into_inner());
-    let interval = cx.required(interval, "interval", &owner, "this point");
-    let share = cx.required(share, "share", &owner, "this point");
-    Ok((interval?.into_inner().get(), share?.into_inner().get()))
+    let (_, keys) = cx.keys(part, "this point")?;
+    Ok((keys.interval.value?, keys.share.value?))
 }

@@ -3,17 +3,18 @@
 use std::ops::Range;
 
 use laxity_world::metric::{Metric, MetricOwner, metrics};
-use laxity_world::results::{Axis, Origin, Run};
+use laxity_world::results::{Axis, Run};
 use laxity_world::{causes, figures};
 use serde_spanned::Spanned;
 
 use super::context::{Context, Reported};
 use super::raw::{RawClaim, RawFigure, RawMarks};
 use super::written::{List, Part, Written};
-use crate::claim::{Claim, ClaimError, Scripts, Stalls};
+use crate::claim::{Claim, ClaimError, Scripts};
 use crate::diagnostic::{Diagnostic, Place, list, nearest, shown};
 use crate::figure::{FigureError, FigureSpec, Marks};
 use crate::leaf::Number;
+use crate::section::Section;
 
 /// A figure, and the channels it names with their places.
 pub(crate) type Figure = (FigureSpec, Vec<Spanned<String>>);
@@ -85,46 +86,35 @@ fn claim(
 ) -> Result<Placed, Reported> {
     let part = cx.part(part)?;
     let (owner, raw) = (part.span(), part.into_inner());
-    let RawClaim { id, says, origin, from, same_as, holds, shows, reason, range, stalls } = raw;
-    let id = cx.required(id, "id", &owner, "this claim");
-    let what = match &id {
-        Ok(id) => format!("claim `{}`", shown(id.get_ref())),
-        Err(_) => "this claim".into(),
+    let what = match raw.id.as_ref().map(|id| &id.value) {
+        Some(Ok(id)) => format!("claim `{}`", shown(id)),
+        _ => "this claim".into(),
     };
-    let says = cx.required(says, "says", &owner, &what);
-    let origin = cx.or(origin, Origin::Source);
-    let from = cx.or(from, String::new());
-    let same_as = cx.optional(same_as).map(|of| of.map(Spanned::into_inner));
-    let holds = cx.required(holds, "holds", &owner, &what);
-    let shows = cx.optional(shows);
-    let reason = cx.or(reason, String::new());
-    let stalls = cx.or(stalls, Stalls::Spoil);
-    let range = cx.optional(range).and_then(|range| match (range, axes) {
-        (Some(range), Some(axes)) if !axes.iter().any(|axis| axis.name == *range.get_ref()) => {
-            let have: Vec<String> = axes.iter().map(|axis| axis.name.clone()).collect();
-            Err(nothing_called(cx, &range.span(), "axis", range.get_ref(), &have))
-        }
-        (range, _) => Ok(range.map(Spanned::into_inner)),
-    });
-    let (id, says, origin, holds) = (id?, says?, origin?, holds?);
-    let (shows, reason, range, stalls) = (shows?, reason?, range?, stalls?);
-    let (from, same_as) = (from?, same_as?);
+    let keys = raw.read(cx, &owner, &what);
+    let range = keys.range.placed()?;
+    if let (Some(range), Some(axes)) = (&range, axes)
+        && !axes.iter().any(|axis| axis.name == *range.get_ref())
+    {
+        let have: Vec<String> = axes.iter().map(|axis| axis.name.clone()).collect();
+        return Err(nothing_called(cx, &range.span(), "axis", range.get_ref(), &have));
+    }
+    let (id, holds, shows) = (keys.id.spanned()?, keys.holds.spanned()?, keys.shows.placed()?);
     let scripts = [Some(holds.span()), shows.as_ref().map(Spanned::span)];
     let place = id.span();
     let claim = Claim {
         location: cx.place(&place).to_string(),
         id: id.into_inner(),
-        says: says.into_inner(),
-        origin,
-        from,
-        same_as,
+        says: keys.says.value?,
+        origin: keys.origin.value?,
+        from: keys.from.value?.unwrap_or_default(),
+        same_as: keys.same_as.value?,
         holds: holds.into_inner(),
         shows: shows.map(Spanned::into_inner),
-        reason,
-        range,
+        reason: keys.reason.value?.unwrap_or_default(),
+        range: range.map(Spanned::into_inner),
         setting: None,
         by_draw: false,
-        stalls,
+        stalls: keys.stalls.value?,
     };
     let mut outcome = Ok(());
     for error in reader.compile(&claim) {
@@ -175,17 +165,13 @@ pub(crate) fn figures(
 }
 
 fn marks(cx: &mut Context<'_>, part: Part<RawMarks>) -> Result<Marks, Reported> {
-    let part = cx.part(part)?;
-    let owner = part.span();
-    let RawMarks { name, panel, x, y } = part.into_inner();
-    let name = cx.required(name, "name", &owner, "these marks");
-    let panel = cx.or(panel, String::new());
-    let (x, y) = (numbers(cx, x)?, numbers(cx, y)?);
+    let (owner, keys) = cx.keys(part, "these marks")?;
+    let (x, y) = (numbers(cx, keys.x)?, numbers(cx, keys.y)?);
     if x.len() != y.len() || x.is_empty() {
         let reason = format!("there are {} places and {} values", x.len(), y.len());
         return Err(cx.fault(&owner, reason, "give `x` and `y` as many numbers, at least one"));
     }
-    Ok(Marks { name: name?.into_inner(), panel: panel?, x, y })
+    Ok(Marks { name: keys.name.value?, panel: keys.panel.value?.unwrap_or_default(), x, y })
 }
 
 fn numbers(cx: &mut Context<'_>, list: Option<List<Written<Number>>>) -> Result<Vec<f64>, Reported> {
@@ -203,44 +189,36 @@ fn numbers(cx: &mut Context<'_>, list: Option<List<Written<Number>>>) -> Result<
 }
 
 fn figure(cx: &mut Context<'_>, part: Part<RawFigure>, axes: &[Axis]) -> Result<Figure, Reported> {
-    let part = cx.part(part)?;
-    let owner = part.span();
-    let RawFigure { name, title, x, y, channels, by, only, log_y, log_x, marks } = part.into_inner();
-    let name = cx.optional(name).map(|name| name.map_or(String::new(), |name| name.into_inner().0));
-    let title = cx.or(title, String::new());
-    let x = cx.optional(x);
-    let y = cx.required(y, "y", &owner, "this figure").and_then(|y| metric(cx, &y));
-    let channels = cx.items(channels).and_then(|channels| {
+    let (owner, keys) = cx.keys(part, "this figure")?;
+    let y = keys.y.spanned().and_then(|y| metric(cx, &y));
+    let channels = cx.items(keys.channels).and_then(|channels| {
         let channels: Vec<_> = channels.into_iter().map(|channel| cx.value(channel)).collect();
         channels.into_iter().collect::<Result<Vec<_>, _>>()
     });
-    let by = cx.optional(by);
-    let only = cx.entries(only).and_then(|entries| {
+    let only = cx.entries(keys.only).and_then(|entries| {
         let entries: Vec<_> = entries.into_iter().map(|(key, value)| Ok((key, cx.value(value)?))).collect();
         entries.into_iter().collect::<Result<Vec<_>, _>>()
     });
-    let log_y = cx.or(log_y, false);
-    let log_x = cx.or(log_x, false);
-    let marks = cx.items(marks).and_then(|marks| {
+    let marks = cx.items(keys.marks).and_then(|marks| {
         let marks: Vec<_> = marks.into_iter().map(|part| self::marks(cx, part)).collect();
         marks.into_iter().collect::<Result<Vec<_>, _>>()
     });
-    let (x, by, only, channels) = (x?, by?, only?, channels?);
+    let (x, by, only, channels) = (keys.x.placed()?, keys.by.placed()?, only?, channels?);
     let x_place = x.as_ref().map(Spanned::span);
     let mut named: Vec<(String, Range<usize>)> = Vec::new();
     named.extend(x.iter().chain(&by).map(|axis| (axis.get_ref().clone(), axis.span())));
     named.extend(only.iter().map(|(axis, _)| (axis.get_ref().clone(), axis.span())));
     let points: Vec<_> = only.iter().map(|(_, point)| (point.get_ref().clone(), point.span())).collect();
     let spec = FigureSpec {
-        name: name?,
-        title: title?,
+        name: keys.name.value?.map_or_else(String::new, |name| name.0),
+        title: keys.title.value?.unwrap_or_default(),
         x: x.map_or(String::new(), Spanned::into_inner),
         y: y?,
         channels: channels.iter().map(|channel| channel.get_ref().clone()).collect(),
         by: by.map(Spanned::into_inner),
         only: only.into_iter().map(|(axis, point)| (axis.into_inner(), point.into_inner())).collect(),
-        log_y: log_y?,
-        log_x: log_x?,
+        log_y: keys.log_y.value?,
+        log_x: keys.log_x.value?,
         marks: marks?,
     };
     if let (Some(_), Some(x)) = (spec.y.curve(), &x_place) {

@@ -33,6 +33,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use laxity_qos::costs::HostCosts;
+use laxity_scenario_keys::keys;
 use laxity_units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -141,28 +142,27 @@ pub(crate) struct RawProfile {
 }
 
 /// A cost with its source.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawCost {
     /// How much; with `per_byte`, of a packet of no bytes.
-    #[schemars(required)]
+    #[key(required)]
     value: Option<Written<Bounded<CostBounds>>>,
-    /// Additional cost of each byte of a packet; needs `[measured]`. Default 0.
+    /// Additional cost of each byte of a packet; needs `[measured]`.
+    #[key(default = "0 s", said = "0")]
     per_byte: Option<Written<Bounded<PerByte>>>,
     /// A table of a paper, a measurement, or `own choice:` and the argument.
-    #[schemars(required)]
+    #[key(required)]
     source: Option<Written<String>>,
 }
 
 /// The packets that were measured.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawMeasured {
     /// The smallest.
-    #[schemars(required)]
+    #[key(required)]
     least: Option<Written<Bounded<Size>>>,
     /// The largest.
-    #[schemars(required)]
+    #[key(required)]
     most: Option<Written<Bounded<Size>>>,
 }
 
@@ -204,110 +204,69 @@ impl Profile {
     }
 
     fn convert(cx: &mut Context<'_>, raw: RawProfile) -> Result<Profile, Reported> {
-        let RawProfile {
-            title,
-            about,
-            measured,
-            context_switch,
-            cache_miss,
-            first_packet,
-            single_packet,
-            packet,
-            link_scheduling,
-            hand_over,
-            interrupt,
-            poll,
-            response,
-            thread_creation,
-            receive_packet,
-            receive_message,
-            send_call,
-        } = raw;
-        let title = cx.required(title, "title", &WHOLE, "the profile");
-        let about = cx.or(about, String::new());
-        let ranged = measured.is_some();
-        let measured = self::measured(cx, measured);
-        let mut sources = Vec::new();
-        let mut cost = |cx: &mut Context<'_>, name, part| {
-            cost(cx, name, part, ranged).map(|cost| {
-                sources.push(cost);
-                sources.len() - 1
-            })
+        let measured = raw.measured.map(|part| self::measured(cx, part)).transpose();
+        let ranged = !matches!(measured, Ok(None));
+        let title = cx.required(raw.title, "title", &WHOLE, "the profile");
+        let about = cx.or(raw.about, String::new());
+        let all = costs! { raw:
+            context_switch cache_miss first_packet single_packet packet link_scheduling hand_over interrupt poll
+            response thread_creation receive_packet receive_message send_call
         };
-        let context_switch = cost(cx, "context_switch", context_switch);
-        let cache_miss = cost(cx, "cache_miss", cache_miss);
-        let first_packet = cost(cx, "first_packet", first_packet);
-        let single_packet = single_packet.map(|single| cost(cx, "single_packet", Some(single))).transpose();
-        let packet = cost(cx, "packet", packet);
-        let link_scheduling = cost(cx, "link_scheduling", link_scheduling);
-        let hand_over = cost(cx, "hand_over", hand_over);
-        let interrupt = cost(cx, "interrupt", interrupt);
-        let poll = poll.map(|poll| cost(cx, "poll", Some(poll))).transpose();
-        let response = response.map(|response| cost(cx, "response", Some(response))).transpose();
-        let thread_creation = cost(cx, "thread_creation", thread_creation);
-        let receive_packet = cost(cx, "receive_packet", receive_packet);
-        let receive_message = cost(cx, "receive_message", receive_message);
-        let send_call = cost(cx, "send_call", send_call);
+        // Others are zero: a profile has its bytes in the costs of packets, which were measured with packets
+        // of one length; the papers' tables have one cost for both classes, and timers in `C_p^1st`; and
+        // the machines that were measured have one core.
+        let (mut costs, mut per_byte) = (HostCosts::default(), HostCosts::default());
+        let (mut sources, mut outcome) = (Vec::new(), Ok(()));
+        for (name, part, of) in all {
+            let usual: Option<fn(&HostCosts) -> Span> = match name {
+                "single_packet" => Some(|costs| costs.first_packet),
+                "poll" => Some(|costs| costs.interrupt),
+                "response" => Some(|_| Span::ZERO),
+                _ => None,
+            };
+            if let (None, Some(usual)) = (&part, usual) {
+                (*of(&mut costs), *of(&mut per_byte)) = (usual(&costs), usual(&per_byte));
+                continue;
+            }
+            match cost(cx, name, part, ranged) {
+                Ok(cost) => {
+                    (*of(&mut costs), *of(&mut per_byte)) = (cost.value, cost.per_byte);
+                    sources.push(cost);
+                }
+                Err(reported) => outcome = Err(reported),
+            }
+        }
+        outcome?;
         let name = Path::new(cx.source.name()).file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        let [context_switch, cache_miss, first_packet] = [context_switch?, cache_miss?, first_packet?];
-        let single_packet = single_packet?.unwrap_or(first_packet);
-        let [packet, link_scheduling, hand_over] = [packet?, link_scheduling?, hand_over?];
-        let [interrupt, thread_creation] = [interrupt?, thread_creation?];
-        let (poll, response) = (poll?.unwrap_or(interrupt), response?);
-        let [receive_packet, receive_message, send_call] = [receive_packet?, receive_message?, send_call?];
-        let all = |of: fn(&Cost) -> Span| HostCosts {
-            context_switch: of(&sources[context_switch]),
-            cache_miss: of(&sources[cache_miss]),
-            first_packet: of(&sources[first_packet]),
-            single_packet: of(&sources[single_packet]),
-            packet: of(&sources[packet]),
-            // The papers' tables have one cost for both classes.
-            real_time_packet: Span::ZERO,
-            link_scheduling: of(&sources[link_scheduling]),
-            hand_over: of(&sources[hand_over]),
-            interrupt: of(&sources[interrupt]),
-            poll: of(&sources[poll]),
-            response: response.map_or(Span::ZERO, |response| of(&sources[response])),
-            // The papers' numbers have timers in `C_p^1st`, and the machines that were measured one core.
-            timer: Span::ZERO,
-            ipi: Span::ZERO,
-            thread_creation: of(&sources[thread_creation]),
-            receive_packet: of(&sources[receive_packet]),
-            receive_message: of(&sources[receive_message]),
-            send_call: of(&sources[send_call]),
-            // A profile has its bytes in the costs of packets, measured with packets of one length.
-            send_byte: Span::ZERO,
-            receive_byte: Span::ZERO,
-            transfer_byte: Span::ZERO,
-        };
         Ok(Profile {
             name: name.unwrap_or_default(),
             title: title?.into_inner(),
             about: about?,
             measured: measured?,
-            costs: all(|cost| cost.value),
-            per_byte: all(|cost| cost.per_byte),
+            costs,
+            per_byte,
             sources,
         })
     }
 }
 
-fn measured(
-    cx: &mut Context<'_>,
-    part: Option<Part<RawMeasured>>,
-) -> Result<Option<(Bytes, Bytes)>, Reported> {
-    let Some(part) = part else { return Ok(None) };
-    let part = cx.part(part)?;
-    let (span, RawMeasured { least, most }) = (part.span(), part.into_inner());
-    let least = cx.required(least, "least", &span, "`[measured]`");
-    let most = cx.required(most, "most", &span, "`[measured]`");
-    let (least, most) = (least?.into_inner().get(), most?);
-    let (at, most) = (most.span(), most.into_inner().get());
+/// The costs of a profile by their names, and the place of each among those of a host.
+macro_rules! costs {
+    ($raw:ident: $($cost:ident)*) => {
+        [$((stringify!($cost), $raw.$cost, (|costs| &mut costs.$cost) as fn(&mut HostCosts) -> &mut Span)),*]
+    };
+}
+use costs;
+
+fn measured(cx: &mut Context<'_>, part: Part<RawMeasured>) -> Result<(Bytes, Bytes), Reported> {
+    let (_, keys) = cx.keys(part, "`[measured]`")?;
+    let (least, most) = (keys.least.value?, keys.most.spanned()?);
+    let (at, most) = (most.span(), most.into_inner());
     if most < least {
         let help = format!("valid is {least} or more");
         return Err(cx.fault(&at, format!("{most} is less than the least, {least}"), help));
     }
-    Ok(Some((least, most)))
+    Ok((least, most))
 }
 
 fn cost(
@@ -320,18 +279,15 @@ fn cost(
         let help = format!("add `[{name}]` with a `value` such as `\"55 us\"` and its `source`");
         return Err(cx.fault(&WHOLE, format!("the profile has no cost `{name}`"), help));
     };
-    let part = cx.part(part)?;
-    let (span, RawCost { value, per_byte, source }) = (part.span(), part.into_inner());
-    let value = cx.required(value, "value", &span, &format!("the cost `{name}`"));
-    let per_byte = cx.optional(per_byte).and_then(|per_byte| match per_byte {
-        Some(per_byte) if !ranged => Err(cx.fault(
-            &per_byte.span(),
+    let (_, keys) = cx.keys(part, &format!("the cost `{name}`"))?;
+    if let Some(at) = keys.per_byte.at.filter(|_| !ranged) {
+        return Err(cx.fault(
+            &at,
             "a cost per byte holds for the packets that were measured, and the profile does not say which",
             "add `[measured]` with `least = \"64 B\"` and `most = \"4 KiB\"`, or what they were",
-        )),
-        per_byte => Ok(per_byte.map_or(Span::ZERO, |per_byte| per_byte.into_inner().get())),
-    });
-    let source = cx.required(source, "source", &span, &format!("the cost `{name}`"));
+        ));
+    }
+    let source = keys.source.spanned();
     let source = source.and_then(|source| match source.get_ref().trim() {
         "" => Err(cx.fault(
             &source.span(),
@@ -340,7 +296,7 @@ fn cost(
         )),
         text => Ok(text.to_string()),
     });
-    Ok(Cost { name, value: value?.into_inner().get(), per_byte: per_byte?, source: source? })
+    Ok(Cost { name, value: keys.value.value?, per_byte: keys.per_byte.value?, source: source? })
 }
 
 #[cfg(test)]

@@ -384,11 +384,10 @@ pub(crate) struct RawRun {
 }
 
 /// An axis of the sweep: a key (or several) that takes values, or points that each set what they like.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawSweep {
     /// Short name, used in tables, figures and claims.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) name: Option<Written<Name>>,
     /// Label of a figure's axis, with the unit of the numbers. Default: the name and that unit.
     pub(crate) label: Option<Written<String>>,
@@ -410,31 +409,30 @@ pub(crate) struct RawSweep {
 }
 
 /// A point of an axis.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawPoint {
     /// Its name, used in tables, figures and claims.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) name: Option<Written<String>>,
     /// Keys, in quotes and dotted, and their values here.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) set: Option<Entries<Anything>>,
 }
 
 /// A claim about the results.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawClaim {
     /// Short identifier, each once.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) id: Option<Written<String>>,
     /// The claim in words.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) says: Option<Written<String>>,
-    /// Origin of the claim. Default `source`.
+    /// Origin of the claim.
+    #[key(default = "source")]
     pub(crate) origin: Option<Written<Origin>>,
     /// The Rhai expression that decides it.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) holds: Option<Written<String>>,
     /// The Rhai expression of the figures it rests on.
     pub(crate) shows: Option<Written<String>>,
@@ -448,14 +446,13 @@ pub(crate) struct RawClaim {
     /// An axis of the sweep that the claim hangs on without saying its value: the scripts then see
     /// the runs of one point of it at a time, and the verdict says at which points it holds.
     pub(crate) range: Option<Written<String>>,
-    /// Verdict if stalls of the platform in a real-time run could decide the claim. Default
-    /// `spoil`.
+    /// Verdict if stalls of the platform in a real-time run could decide the claim.
+    #[key(default = "spoil")]
     pub(crate) stalls: Option<Written<Stalls>>,
 }
 
 /// A figure.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawFigure {
     /// Its file name without the ending. Default: made of `y` and `x`.
     pub(crate) name: Option<Written<Name>>,
@@ -464,7 +461,7 @@ pub(crate) struct RawFigure {
     /// The axis of the sweep that runs to the right; without it, a bar per channel.
     pub(crate) x: Option<Written<String>>,
     /// The metric, such as `throughput`, `laxity.min`, `worst` or `figure:admitted`.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) y: Option<Written<String>>,
     /// Only these channels (or resources, if `y` is a resource's metric). Default all.
     pub(crate) channels: Option<List<Written<String>>>,
@@ -473,27 +470,28 @@ pub(crate) struct RawFigure {
     /// Only the points where an axis has the value written so: `{ variant = "O2" }`.
     #[serde(rename = "where")]
     pub(crate) only: Option<Entries<Written<String>>>,
-    /// Logarithmic upwards. Default `false`.
+    /// Logarithmic upwards.
+    #[key(default = false)]
     pub(crate) log_y: Option<Written<bool>>,
-    /// Logarithmic to the right. Default `false`.
+    /// Logarithmic to the right.
+    #[key(default = false)]
     pub(crate) log_x: Option<Written<bool>>,
     /// Values printed elsewhere, such as in a paper, as marks beside the lines.
     pub(crate) marks: Option<List<Part<RawMarks>>>,
 }
 
 /// Printed values beside the lines of a figure.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawMarks {
     /// Their name in the legend.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) name: Option<Written<String>>,
     /// The title of the panel that has them. Default every panel.
     pub(crate) panel: Option<Written<String>>,
     /// Places on the axis, in the unit of its label; counted from 0 on an axis of words.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) x: Option<List<Written<Number>>>,
     /// The values there, in seconds, bytes, bytes per second or shares of 1.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) y: Option<List<Written<Number>>>,
 }

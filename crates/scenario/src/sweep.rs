@@ -19,8 +19,9 @@ use toml::de::{DeTable, DeValue};
 use crate::context::{Context, Reported};
 use crate::diagnostic::{Diagnostic, list, nearest, shown};
 use crate::judged;
-use crate::leaf::Whole;
+use crate::leaf::{Name, Whole};
 use crate::raw::{MOST_DRAWS, RawPoint, RawSweep};
+use crate::section::first;
 use crate::written::{List, Part, Written};
 
 pub use change::Change;
@@ -234,14 +235,9 @@ fn axis<'i>(
     node: Option<&DeTable<'i>>,
     document: &DeTable<'i>,
 ) -> Result<(Spanned<Axis>, Settings<'i>, Option<usize>), Reported> {
-    let part = cx.part(part)?;
-    let (span, raw) = (part.span(), part.into_inner());
-    let RawSweep { name, label, key, keys, values, setting, points } = raw;
-    let name = cx.required(name, "name", &span, "this axis of the sweep");
-    let label = cx.optional(label);
-    let setting = cx.optional(setting);
-    let by_values = key.is_some() || keys.is_some() || values.is_some();
-    let written = match (by_values, points) {
+    let (span, keys) = cx.keys(part, "this axis of the sweep")?;
+    let by_values = first([&keys.key, &keys.keys, &keys.values]).is_some();
+    let written = match (by_values, keys.points) {
         (true, Some(points)) => Err(cx.fault(
             &points.span,
             "an axis has either keys and values or points",
@@ -253,23 +249,22 @@ fn axis<'i>(
             "add `key = \"…\"` and `values = […]`, or `points = [{ name = \"…\", set = { … } }]`",
         )),
         (true, None) => {
-            let key = cx.optional(key);
-            let keys = cx
-                .items(keys)
+            let others = cx
+                .items(keys.keys)
                 .and_then(|keys| keys.into_iter().map(|key| cx.value(key)).collect::<Result<Vec<_>, _>>());
-            let keys: Vec<Spanned<String>> = key?.into_iter().chain(keys?).collect();
-            if keys.is_empty() {
+            let set: Vec<Spanned<String>> = keys.key.placed()?.into_iter().chain(others?).collect();
+            if set.is_empty() {
                 let valid = "the key that takes the values, such as `\"host.subsystem.packet\"`";
                 return Err(cx.missing("key", &span, "this axis of the sweep", valid));
             }
-            let Some(values) = values else {
+            let Some(values) = keys.values else {
                 let valid = "the values that it takes in brackets";
                 return Err(cx.missing("values", &span, "this axis of the sweep", valid));
             };
             let place = values.span.clone();
             cx.items(Some(values))?;
             let values = array(node.and_then(|node| node.get("values")));
-            along_values(cx, &place, &keys, values, document)
+            along_values(cx, &place, &set, values, document)
         }
         (false, Some(points)) => {
             let place = points.span.clone();
@@ -279,8 +274,8 @@ fn axis<'i>(
         }
     };
     let (texts, settings) = written?;
-    let name = name?.into_inner().0;
-    let chosen = match setting? {
+    let Name(name) = keys.name.value?;
+    let chosen = match keys.setting.placed()? {
         Some(setting) => match texts.iter().position(|text| text == setting.get_ref()) {
             None => {
                 let what = format!("value on the axis `{name}`");
@@ -291,7 +286,7 @@ fn axis<'i>(
         None => None,
     };
     let (unit, numbers) = numbers(&texts);
-    let label = label?.map(Spanned::into_inner).unwrap_or_else(|| match unit.as_str() {
+    let label = keys.label.value?.unwrap_or_else(|| match unit.as_str() {
         "" => name.clone(),
         unit => format!("{name} ({unit})"),
     });
@@ -347,9 +342,8 @@ fn along_points<'i>(
     }
     let (mut texts, mut settings): (Vec<String>, _) = (Vec::new(), Vec::new());
     for (part, node) in points.into_iter().zip(nodes) {
-        let part = cx.part(part)?;
-        let (span, RawPoint { name, set }) = (part.span(), part.into_inner());
-        let name = cx.required(name, "name", &span, "this point")?;
+        let (span, keys) = cx.keys(part, "this point")?;
+        let (name, set) = (keys.name.spanned()?, keys.set);
         if set.is_none() {
             let valid = "the keys it sets, such as `{ \"host.subsystem.link.paradigm\" = \"O2\" }`";
             return Err(cx.missing("set", &span, "this point", valid));

@@ -18,6 +18,7 @@ use crate::context::{Context, Reported};
 use crate::judged::{nothing_called, number};
 use crate::leaf::Number;
 use crate::raw::{RawNeed, RawTune};
+use crate::section::Key;
 use crate::written::{List, Part, Written};
 
 /// The goal of a scenario, under `[tune]`.
@@ -57,11 +58,6 @@ pub struct Need {
     pub at_most: bool,
 }
 
-/// Seeds that a best setting is verified with if the file does not say.
-const SEEDS: u64 = 3;
-/// Settings that are all run if the file does not say.
-const EXHAUSTIVE: u64 = 100;
-
 /// The names of channels that a goal gives, with their places.
 pub(crate) type Named = Vec<Spanned<String>>;
 
@@ -72,24 +68,19 @@ pub(crate) fn tune(
     axes: &[Axis],
 ) -> Result<Option<(Tune, Named)>, Reported> {
     let Some(part) = part else { return Ok(None) };
-    let part = cx.part(part)?;
-    let owner = part.span();
-    let RawTune { over, most, least, channels, need, seeds, exhaustive } = part.into_inner();
-    let over = chosen(cx, over, &owner, axes);
-    let goal = goal(cx, most, least, &owner);
+    let (owner, keys) = cx.keys(part, "")?;
+    let over = chosen(cx, keys.over, &owner, axes);
+    let goal = goal(cx, &keys.most, &keys.least, &owner);
     let mut named = Vec::new();
-    let channels = names(cx, channels);
-    let needs = needs(cx, need, &mut named);
-    let seeds = cx.optional(seeds);
-    let exhaustive = cx.optional(exhaustive);
+    let channels = names(cx, keys.channels);
+    let needs = needs(cx, keys.need, &mut named);
     let (over, (metric, more), channels) = (over?, goal?, channels?);
     let texts = channels.iter().map(|name| name.get_ref().clone()).collect();
     if metric.owner() == MetricOwner::Channel {
         named.extend(channels);
     }
     let goal = Wanted { metric, channels: texts };
-    let seeds = seeds?.map_or(SEEDS, |seeds| seeds.into_inner().get());
-    let exhaustive = exhaustive?.map_or(EXHAUSTIVE, |most| most.into_inner().get());
+    let (seeds, exhaustive) = (keys.seeds.value?.get(), keys.exhaustive.value?.get());
     Ok(Some((Tune { over, goal, more, needs: needs?, seeds, exhaustive }, named)))
 }
 
@@ -124,12 +115,11 @@ fn chosen(
 
 fn goal(
     cx: &mut Context<'_>,
-    most: Option<Written<String>>,
-    least: Option<Written<String>>,
+    most: &Key<Option<String>>,
+    least: &Key<Option<String>>,
     owner: &Range<usize>,
 ) -> Result<(Metric, bool), Reported> {
-    let (most, least) = (cx.optional(most)?, cx.optional(least)?);
-    match (most, least) {
+    match (most.placed()?, least.placed()?) {
         (Some(name), None) => Ok((number(cx, &name)?, true)),
         (None, Some(name)) => Ok((number(cx, &name)?, false)),
         (Some(_), Some(name)) => {
@@ -165,15 +155,11 @@ fn needs(
 }
 
 fn need(cx: &mut Context<'_>, part: Part<RawNeed>, named: &mut Named) -> Result<Need, Reported> {
-    let part = cx.part(part)?;
-    let owner = part.span();
-    let RawNeed { metric: name, channels, at_most, at_least } = part.into_inner();
-    let name = cx.required(name, "metric", &owner, "this need");
-    let channels = names(cx, channels);
-    let (at_most, at_least) = (cx.optional(at_most), cx.optional(at_least));
-    let metric = number(cx, &name?)?;
-    let (channels, at_most) = (channels?, at_most?);
-    let (bound, at_most) = match (at_most, at_least?) {
+    let (owner, keys) = cx.keys(part, "this need")?;
+    let channels = names(cx, keys.channels);
+    let metric = number(cx, &keys.metric.spanned()?)?;
+    let channels = channels?;
+    let (bound, at_most) = match (keys.at_most.placed()?, keys.at_least.placed()?) {
         (Some(bound), None) => (bound, true),
         (None, Some(bound)) => (bound, false),
         (Some(_), Some(bound)) => {

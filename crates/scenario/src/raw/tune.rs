@@ -1,18 +1,16 @@
 //! The raw form of a goal.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
+use laxity_scenario_keys::keys;
 
 use crate::leaf::{Number, Whole};
 use crate::written::{List, Part, Written};
 
 /// Goal of a good setting. Axes of the sweep that are not chosen are circumstances: the mean over
 /// them counts for the goal, and the needs have to hold at each.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawTune {
     /// The axes of the sweep that are chosen.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) over: Option<List<Written<String>>>,
     /// The metric of which there is to be most, such as `throughput` or `figure:received_per_second`.
     pub(crate) most: Option<Written<String>>,
@@ -22,19 +20,20 @@ pub(crate) struct RawTune {
     pub(crate) channels: Option<List<Written<String>>>,
     /// The needs.
     pub(crate) need: Option<List<Part<RawNeed>>>,
-    /// Fresh seeds that the best setting has to keep what is needed with. Default 3.
+    /// Fresh seeds that the best setting has to keep what is needed with.
+    #[key(default = 3)]
     pub(crate) seeds: Option<Written<Whole<1, 1000>>>,
     /// If there are no more settings than this, all are run. Of more, a coarse grid is, and what
-    /// lies about the best of it. Default 100.
+    /// lies about the best of it.
+    #[key(default = 100)]
     pub(crate) exhaustive: Option<Written<Whole<1, 100_000>>>,
 }
 
 /// A bound that a setting must keep.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 pub(crate) struct RawNeed {
     /// The metric, such as `latency.p99` or `figure:cpu_left_share`.
-    #[schemars(required)]
+    #[key(required)]
     pub(crate) metric: Option<Written<String>>,
     /// Of these channels (or resources). Default: all that have the metric.
     pub(crate) channels: Option<List<Written<String>>>,
