@@ -312,3 +312,64 @@ fn expand(section: &Section, mut item: DeriveInput) -> Result<Tokens> {
         #filled
     })
 }
+
+/// Declares the words that a key takes: each variant is a word, and its documentation is the meaning.
+///
+/// The word is the name of the variant in `snake_case`, or that of `#[word("…")]`. The words of an
+/// enum of another crate are declared by `#[words(of = Enum)]`, on an enum that is not kept.
+#[proc_macro_attribute]
+pub fn words(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let item = parse_macro_input!(item as DeriveInput);
+    let mut of: Option<Path> = None;
+    let parser = syn::meta::parser(|meta| match meta.path.is_ident("of") {
+        true => {
+            of = Some(meta.value()?.parse()?);
+            Ok(())
+        }
+        false => Err(meta.error("words are `of` an enum")),
+    });
+    parse_macro_input!(arguments with parser);
+    choices(of, item).unwrap_or_else(Error::into_compile_error).into()
+}
+
+fn choices(of: Option<Path>, mut item: DeriveInput) -> Result<Tokens> {
+    let name = item.ident.clone();
+    let Data::Enum(data) = &mut item.data else {
+        return Err(Error::new(name.span(), "words are of an enum"));
+    };
+    let target = of.clone().unwrap_or_else(|| name.clone().into());
+    let mut choices = Vec::new();
+    for variant in &mut data.variants {
+        let ident = &variant.ident;
+        let mut word = snake(&ident.to_string());
+        for attribute in variant.attrs.extract_if(.., |attribute| attribute.path().is_ident("word")) {
+            word = attribute.parse_args::<LitStr>()?.value();
+        }
+        let lines: Vec<String> = variant.attrs.iter().filter_map(text_of).collect();
+        let meaning = lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
+        choices.push(quote!((#word, #target::#ident, #meaning)));
+    }
+    let kept = match of {
+        Some(_) => quote!(),
+        None => quote!(#[derive(Debug, Clone, Copy, PartialEq, Eq)] #item),
+    };
+    Ok(quote! {
+        #kept
+
+        impl crate::leaf::Choice for #target {
+            const CHOICES: &'static [(&'static str, Self, &'static str)] = &[#(#choices),*];
+        }
+    })
+}
+
+/// `TokenRing` as `token_ring`.
+fn snake(name: &str) -> String {
+    let mut snake = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.extend(letter.to_lowercase());
+    }
+    snake
+}

@@ -12,6 +12,7 @@ use laxity_qos::channel::{
     Block, LinkParadigm, MessageOverflow, Order, Oversize, PacketOverflow, Processing,
 };
 use laxity_qos::discipline::{Class, EarlyPolicy};
+use laxity_scenario_keys::words;
 use laxity_units::Span;
 use laxity_world::experiment::{
     ClockKind, Division, HostPlace, LocalDeadline, MissesEffect, Pace, RefusalEffect, Transfer,
@@ -26,80 +27,70 @@ pub(crate) use reception::{CommandKind, CostKind, NoProgram, PolicyKind, Program
 pub(crate) use source::{Random, SourceKind};
 pub(crate) use via::{DoorbellsKind, FirmwareKind};
 
-impl Choice for Applications {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        (
-            "separate",
-            Applications::Separate,
-            "On other processors: a send happens when it is due and costs this CPU nothing.",
-        ),
-        (
-            "shared",
-            Applications::Shared,
-            "Threads on this CPU, real-time senders above best-effort ones, all above handlers.",
-        ),
-    ];
+#[words(of = Applications)]
+enum ApplicationsWords {
+    /// On other processors: a send happens when it is due and costs this CPU nothing.
+    Separate,
+    /// Threads on this CPU, real-time senders above best-effort ones, all above handlers.
+    Shared,
 }
 
-impl Choice for Processing {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("per_channel", Processing::PerChannel, "One handler thread per channel."),
-        ("per_message", Processing::PerMessage, "One thread per message, created when it is sent."),
-    ];
+#[words(of = Processing)]
+enum ProcessingWords {
+    /// One handler thread per channel.
+    PerChannel,
+    /// One thread per message, created when it is sent.
+    PerMessage,
 }
 
-impl Choice for Order {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        (
-            "multiclass_edf",
-            Order::MultiClassEdf,
-            "Current real-time work by deadline, then best effort by arrival; early work as `early` says.",
-        ),
-        ("fixed_priority", Order::FixedPriority, "By level, then by arrival; early work as `early` says."),
-        ("edf", Order::Edf, "By deadline alone."),
-        (
-            "virtual_clock",
-            Order::VirtualClock,
-            "By VirtualClock's stamps: one interval of the contract after the logical arrival; best effort when nothing else waits.",
-        ),
-        ("fifo", Order::Fifo, "By arrival."),
-        (
-            "wfq",
-            Order::WeightedFair,
-            "Weighted fair queueing: by when a fluid server would be done. Here and below up to `hrr` what has no rate goes when nothing else may.",
-        ),
-        ("wf2q_plus", Order::WorstCaseFair, "WF2Q+: the same, of what that server would have begun."),
-        ("scfq", Order::SelfClocked, "Self-clocked fair queueing: by finish tags."),
-        (
-            "hsfq",
-            Order::HierarchicalFair,
-            "Hierarchical start-time fair queueing: groups by start tags, then what is in them.",
-        ),
-        ("sfq", Order::StartTimeFair, "Start-time fair queueing: by start tags."),
-        ("drr", Order::DeficitRoundRobin, "Deficit round robin, with quanta in proportion to rates."),
-        (
-            "rcsp",
-            Order::RateControlled,
-            "Rate-controlled static priority: held to the flow's rate, then by `level`.",
-        ),
-        ("stop_and_go", Order::StopAndGo, "What came in one `frame` goes in the next."),
-        (
-            "hrr",
-            Order::HierarchicalRoundRobin,
-            "Hierarchical round robin: so much in each `frame`, and no more.",
-        ),
-        (
-            "fifo_plus",
-            Order::FifoPlus,
-            "FIFO+: by arrival, had it waited at each hop as is usual there; then best effort.",
-        ),
-        (
-            "strict_priority",
-            Order::StrictPriority,
-            "By level, then by arrival, as queues of 802.1Q: 0 without a `level`, best effort last; nothing is held.",
-        ),
-        ("hop_laxity", Order::HopLaxity, "By the time left for each link that is left; then best effort."),
-    ];
+#[words(of = Order)]
+enum OrderWords {
+    /// Current real-time work by deadline, then best effort by arrival; early work as `early` says.
+    #[word("multiclass_edf")]
+    MultiClassEdf,
+    /// By level, then by arrival; early work as `early` says.
+    FixedPriority,
+    /// By deadline alone.
+    Edf,
+    /// By VirtualClock's stamps: one interval of the contract after the logical arrival; best
+    /// effort when nothing else waits.
+    VirtualClock,
+    /// By arrival.
+    Fifo,
+    /// Weighted fair queueing: by when a fluid server would be done. Here and below up to `hrr`
+    /// what has no rate goes when nothing else may.
+    #[word("wfq")]
+    WeightedFair,
+    /// WF2Q+: the same, of what that server would have begun.
+    #[word("wf2q_plus")]
+    WorstCaseFair,
+    /// Self-clocked fair queueing: by finish tags.
+    #[word("scfq")]
+    SelfClocked,
+    /// Hierarchical start-time fair queueing: groups by start tags, then what is in them.
+    #[word("hsfq")]
+    HierarchicalFair,
+    /// Start-time fair queueing: by start tags.
+    #[word("sfq")]
+    StartTimeFair,
+    /// Deficit round robin, with quanta in proportion to rates.
+    #[word("drr")]
+    DeficitRoundRobin,
+    /// Rate-controlled static priority: held to the flow's rate, then by `level`.
+    #[word("rcsp")]
+    RateControlled,
+    /// What came in one `frame` goes in the next.
+    StopAndGo,
+    /// Hierarchical round robin: so much in each `frame`, and no more.
+    #[word("hrr")]
+    HierarchicalRoundRobin,
+    /// FIFO+: by arrival, had it waited at each hop as is usual there; then best effort.
+    FifoPlus,
+    /// By level, then by arrival, as queues of 802.1Q: 0 without a `level`, best effort last;
+    /// nothing is held.
+    StrictPriority,
+    /// By the time left for each link that is left; then best effort.
+    HopLaxity,
 }
 
 impl Choice for EarlyPolicy {
@@ -118,26 +109,22 @@ impl Choice for EarlyPolicy {
     ];
 }
 
-impl Choice for Oversize {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        (
-            "intervals",
-            Oversize::Intervals,
-            "By an interval for each `max_message` begun, so that at most one such message arrives logically an interval.",
-        ),
-        (
-            "packets",
-            Oversize::Packets,
-            "In proportion to its packets (structuring §3.1): the channel gets its rate, but has no bound, nor have others at the host.",
-        ),
-    ];
+#[words(of = Oversize)]
+enum OversizeWords {
+    /// By an interval for each `max_message` begun, so that at most one such message arrives
+    /// logically an interval.
+    Intervals,
+    /// In proportion to its packets (structuring §3.1): the channel gets its rate, but has no
+    /// bound, nor have others at the host.
+    Packets,
 }
 
-impl Choice for Block {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("message", Block::Message, "Between messages."),
-        ("never", Block::Never, "When the channel's message queue is empty."),
-    ];
+#[words(of = Block)]
+enum BlockWords {
+    /// Between messages.
+    Message,
+    /// When the channel's message queue is empty.
+    Never,
 }
 
 /// The word for preemption in the middle of a packet.
@@ -166,90 +153,72 @@ impl Choice for PreemptionWord {
 }
 
 /// Cost of switching threads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[words]
 pub(crate) enum Resources {
-    /// As in the profile.
+    /// Preemption as `preemption` says, at the profile's costs.
     Real,
-    /// Zero, and possible at any time.
+    /// Immediate preemption; context switches and cache misses cost nothing (resource §3.1).
     Ideal,
 }
 
-impl Choice for Resources {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("real", Resources::Real, "Preemption as `preemption` says, at the profile's costs."),
-        (
-            "ideal",
-            Resources::Ideal,
-            "Immediate preemption; context switches and cache misses cost nothing (resource §3.1).",
-        ),
-    ];
+#[words(of = LinkParadigm)]
+enum LinkParadigmWords {
+    /// Called by the handler that made a packet and by the completion interrupt.
+    #[word("O1")]
+    O1,
+    /// A thread of its own above all handlers, which waits for a preemption point.
+    #[word("O2")]
+    O2,
+    /// Called by the handler, or a new thread after every completion.
+    #[word("O3")]
+    O3,
+    /// Nobody: packets go to the adapter as they are made, at `hand_over` each, and it schedules
+    /// them.
+    Adapter,
 }
 
-impl Choice for LinkParadigm {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("O1", LinkParadigm::O1, "Called by the handler that made a packet and by the completion interrupt."),
-        (
-            "O2",
-            LinkParadigm::O2,
-            "A thread of its own above all handlers, which waits for a preemption point.",
-        ),
-        ("O3", LinkParadigm::O3, "Called by the handler, or a new thread after every completion."),
-        (
-            "adapter",
-            LinkParadigm::Adapter,
-            "Nobody: packets go to the adapter as they are made, at `hand_over` each, and it schedules them.",
-        ),
-    ];
+#[words(of = ClockKind)]
+enum ClockKindWords {
+    /// Simulated: time jumps to the next event.
+    Virtual,
+    /// Emulated: every event happens when it is due.
+    Real,
 }
 
-impl Choice for ClockKind {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("virtual", ClockKind::Virtual, "Simulated: time jumps to the next event."),
-        ("real", ClockKind::Real, "Emulated: every event happens when it is due."),
-    ];
+#[words(of = HostPlace)]
+enum HostPlaceWords {
+    /// Part of the emulation: its costs pass as time.
+    Model,
+    /// A thread on another core that does its work for real, and meets the adapter at rings in
+    /// shared memory.
+    Thread,
+    /// The kernel of this machine, working on another core, and a program of ours in a network
+    /// namespace: the adapter of each `[[interface]]` hands its packets over as frames at a TAP
+    /// device.
+    Kernel,
 }
 
-impl Choice for HostPlace {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("model", HostPlace::Model, "Part of the emulation: its costs pass as time."),
-        (
-            "thread",
-            HostPlace::Thread,
-            "A thread on another core that does its work for real, and meets the adapter at rings in shared memory.",
-        ),
-        (
-            "kernel",
-            HostPlace::Kernel,
-            "The kernel of this machine, working on another core, and a program of ours in a network namespace: the \
-             adapter of each `[[interface]]` hands its packets over as frames at a TAP device.",
-        ),
-    ];
+#[words(of = Pace)]
+enum PaceWords {
+    /// What the profile says: it works, and spins until the cost has passed.
+    Profile,
+    /// What the work takes on this machine.
+    Native,
 }
 
-impl Choice for Pace {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("profile", Pace::Profile, "What the profile says: it works, and spins until the cost has passed."),
-        ("native", Pace::Native, "What the work takes on this machine."),
-    ];
-}
-
-impl Choice for Transfer {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("full", Transfer::Full, "The whole packet."),
-        ("headers", Transfer::Headers, "Its header: enough where nobody reads the payload (thesis §4.4.2)."),
-    ];
+#[words(of = Transfer)]
+enum TransferWords {
+    /// The whole packet.
+    Full,
+    /// Its header: enough where nobody reads the payload (thesis §4.4.2).
+    Headers,
 }
 
 /// A kind of port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[words]
 pub(crate) enum PortKind {
-    /// A TAP interface.
+    /// An Ethernet interface of this host or of a network namespace.
     Tap,
-}
-
-impl Choice for PortKind {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] =
-        &[("tap", PortKind::Tap, "An Ethernet interface of this host or of a network namespace.")];
 }
 
 /// The formulas that admit, if any.
@@ -274,124 +243,107 @@ impl Choice for FormulaWord {
     ];
 }
 
-impl Choice for Stalls {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("spoil", Stalls::Spoil, "The claim is not judged."),
-        (
-            "accounted",
-            Stalls::Accounted,
-            "It is judged, since its scripts allow for the time that is missing; unless that is a tenth of the run.",
-        ),
-    ];
+#[words(of = Stalls)]
+enum StallsWords {
+    /// The claim is not judged.
+    Spoil,
+    /// It is judged, since its scripts allow for the time that is missing; unless that is a tenth
+    /// of the run.
+    Accounted,
 }
 
-impl Choice for RefusalEffect {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("fails", RefusalEffect::Fails, "The run fails: its exit code is 1."),
-        (
-            "expected",
-            RefusalEffect::Expected,
-            "Nothing: a refusal is among the outcomes that were looked for.",
-        ),
-    ];
+#[words(of = RefusalEffect)]
+enum RefusalEffectWords {
+    /// The run fails: its exit code is 1.
+    Fails,
+    /// Nothing: a refusal is among the outcomes that were looked for.
+    Expected,
 }
 
-impl Choice for MissesEffect {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("fail", MissesEffect::Fail, "The run fails: its exit code is 1."),
-        ("expected", MissesEffect::Expected, "None: missed deadlines are among the expected outcomes."),
-    ];
+#[words(of = MissesEffect)]
+enum MissesEffectWords {
+    /// The run fails: its exit code is 1.
+    Fail,
+    /// None: missed deadlines are among the expected outcomes.
+    Expected,
 }
 
-impl Choice for Origin {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        (
-            "source",
-            Origin::Source,
-            "Of what the scenario is about: a paper that it reproduces, or its author's requirement.",
-        ),
-        ("ours", Origin::Ours, "Our own, about the system that is modelled: in no paper."),
-        ("others", Origin::Others, "Of another paper than those that are reproduced."),
-        (
-            "emulation",
-            Origin::Emulation,
-            "Our own, about the emulation: real time gives what virtual time gives.",
-        ),
-        (
-            "implementation",
-            Origin::Implementation,
-            "A test of the implementation: it follows from how the model is made, and only a bug makes it fail.",
-        ),
-    ];
+#[words(of = Origin)]
+enum OriginWords {
+    /// Of what the scenario is about: a paper that it reproduces, or its author's requirement.
+    Source,
+    /// Our own, about the system that is modelled: in no paper.
+    Ours,
+    /// Of another paper than those that are reproduced.
+    Others,
+    /// Our own, about the emulation: real time gives what virtual time gives.
+    Emulation,
+    /// A test of the implementation: it follows from how the model is made, and only a bug makes it
+    /// fail.
+    Implementation,
 }
 
-impl Choice for Test {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        (
-            "d_order",
-            Test::DOrder,
-            "Fixed priorities would do. One message of a channel is under way at a time.",
-        ),
-        (
-            "demand",
-            Test::Demand,
-            "What is due by each instant can be done by then, served by the requested deadlines: admits more than \
-             `d_order`, and deadlines beyond the interval. Stations where channels have levels go by `d_order`.",
-        ),
-    ];
+#[words(of = Test)]
+enum TestWords {
+    /// Fixed priorities would do. One message of a channel is under way at a time.
+    DOrder,
+    /// What is due by each instant can be done by then, served by the requested deadlines: admits
+    /// more than `d_order`, and deadlines beyond the interval. Stations where channels have levels
+    /// go by `d_order`.
+    Demand,
 }
 
-impl Choice for Division {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        (
-            "proportional",
-            Division::Proportional,
-            "Each hop has its least deadline, and a part of the slack in proportion to it, or to a tenth of the mean \
-             of all where that is more.",
-        ),
-        ("equal", Division::Equal, "Each hop has its least deadline and an equal part of the slack."),
-        ("shared", Division::Equal, "The former name of `equal`."),
-        (
-            "slowest",
-            Division::Slowest,
-            "Each hop has its least deadline, and the slowest hop has all of the slack.",
-        ),
-        ("alike", Division::Alike, "Each hop has the same deadline."),
-    ];
+#[words(of = Division)]
+enum DivisionWords {
+    /// Each hop has its least deadline, and a part of the slack in proportion to it, or to a tenth
+    /// of the mean of all where that is more.
+    Proportional,
+    /// Each hop has its least deadline and an equal part of the slack.
+    Equal,
+    /// The former name of `equal`.
+    #[word("shared")]
+    Equal,
+    /// Each hop has its least deadline, and the slowest hop has all of the slack.
+    Slowest,
+    /// Each hop has the same deadline.
+    Alike,
 }
 
-impl Choice for LocalDeadline {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("requested", LocalDeadline::Requested, "The channel's own deadline."),
-        ("bound", LocalDeadline::Bound, "The bound that admission gave the channel."),
-    ];
+#[words(of = LocalDeadline)]
+enum LocalDeadlineWords {
+    /// The channel's own deadline.
+    Requested,
+    /// The bound that admission gave the channel.
+    Bound,
 }
 
-impl Choice for Class {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("real_time", Class::RealTime, "Admitted with a bound on its delay."),
-        ("best_effort", Class::BestEffort, "Served with what is left."),
-    ];
+#[words(of = Class)]
+enum ClassWords {
+    /// Admitted with a bound on its delay.
+    RealTime,
+    /// Served with what is left.
+    BestEffort,
 }
 
-impl Choice for MessageOverflow {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("drop", MessageOverflow::Drop, "The message is dropped, and the sender is told."),
-        ("block", MessageOverflow::Block, "The sender waits until there is room."),
-        (
-            "best_effort",
-            MessageOverflow::BestEffort,
-            "The message is carried as best effort, and so is each message beyond the contract.",
-        ),
-    ];
+#[words(of = MessageOverflow)]
+enum MessageOverflowWords {
+    /// The message is dropped, and the sender is told.
+    Drop,
+    /// The sender waits until there is room.
+    Block,
+    /// The message is carried as best effort, and so is each message beyond the contract.
+    BestEffort,
 }
 
-impl Choice for PacketOverflow {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("block", PacketOverflow::Block, "The handler waits until the link has freed a buffer."),
-        ("decay", PacketOverflow::DecayDeadline, "It goes on, each further packet with a later deadline."),
-        ("drop", PacketOverflow::Drop, "The packet is dropped, and with it the rest of its message."),
-    ];
+#[words(of = PacketOverflow)]
+enum PacketOverflowWords {
+    /// The handler waits until the link has freed a buffer.
+    Block,
+    /// It goes on, each further packet with a later deadline.
+    #[word("decay")]
+    DecayDeadline,
+    /// The packet is dropped, and with it the rest of its message.
+    Drop,
 }
 
 #[cfg(test)]

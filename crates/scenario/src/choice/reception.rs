@@ -4,135 +4,55 @@ use laxity_model::reception::Discard;
 use laxity_qos::reception::TakenBuffers;
 
 use crate::leaf::Choice;
+use laxity_scenario_keys::words;
 
 /// How costs vary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[words]
 pub(crate) enum CostKind {
-    /// Not.
+    /// Each takes what is said.
     Fixed,
-    /// Exponentially.
+    /// Each is drawn from an exponential distribution of that mean.
     Exponential,
 }
 
-impl Choice for CostKind {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("fixed", CostKind::Fixed, "Each takes what is said."),
-        (
-            "exponential",
-            CostKind::Exponential,
-            "Each is drawn from an exponential distribution of that mean.",
-        ),
-    ];
-}
-
 /// Time at which a host takes received packets; see [`laxity_qos::reception`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[words]
 pub(crate) enum PolicyKind {
-    /// The routine does what each command asks for.
+    /// Each command interrupts, and the routine does what it asks for (thesis 7.2.2).
     Interrupt,
-    /// The kernel does, after the routine.
+    /// Each command interrupts, and the kernel does what they ask for when no interrupt waits.
     InterruptKernel,
-    /// A thread asks without a pause.
+    /// A thread takes up to `quota`, the program works them off, and so on without a pause.
     Continuous,
-    /// A thread asks at clock ticks.
+    /// A clock makes a thread ready every `interval`, which takes up to `quota`.
     Timed,
-    /// The kernel asks at clock ticks.
+    /// The kernel takes up to `quota` every `interval`, begun anew each time.
     HardTimer,
-    /// The kernel asks when it happens to be cheap.
+    /// The same at `intervals` drawn from a distribution, cut off at `bound`.
     SoftTimer,
-    /// The host switches interrupts off and on.
+    /// An interrupt takes up to `quota` packets. Then interrupts are off for `interval`, or until
+    /// the host is idle.
     Explicit,
-    /// The adapter keeps interrupts apart.
+    /// Interrupts at least `interval` apart, each takes up to `quota`.
     Limited,
-    /// The adapter keeps them apart by the host's load.
+    /// Interrupts are as far apart as the host's load asks for, from `minimum` to `maximum` (thesis
+    /// 7.2.3).
     Backoff,
-    /// Reservations first, then what is spare.
+    /// Up to `quota` in each `interval` at once, and more while the program has at most `spare`
+    /// packets to do.
     Guaranteed,
-    /// One for several commands.
+    /// An interrupt for `frames` commands, or when the first is `delay` old.
     Coalescing,
-    /// The same, by measured rates.
+    /// The same with numbers that follow measured rates, as Linux's DIM has it.
     Adaptive,
-    /// One interrupt, then polls until the queue is empty.
+    /// An interrupt, then polls of up to `quota` until nothing waits.
     Napi,
-    /// The same, as long as a share of the CPU lasts.
+    /// The same, but polls have at most a `share` of each `interval` (Mogul and Ramakrishnan 1997).
     CycleLimited,
-    /// The program does the protocol; the adapter knows the program of a packet.
+    /// The program does the protocol; the adapter knows whose a packet is (LRP).
     Lazy,
-    /// The same; software finds the program.
+    /// The same; an interrupt routine finds out whose it is.
     LazySoftware,
-}
-
-impl Choice for PolicyKind {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        (
-            "interrupt",
-            PolicyKind::Interrupt,
-            "Each command interrupts, and the routine does what it asks for (thesis 7.2.2).",
-        ),
-        (
-            "interrupt_kernel",
-            PolicyKind::InterruptKernel,
-            "Each command interrupts, and the kernel does what they ask for when no interrupt waits.",
-        ),
-        (
-            "continuous",
-            PolicyKind::Continuous,
-            "A thread takes up to `quota`, the program works them off, and so on without a pause.",
-        ),
-        (
-            "timed",
-            PolicyKind::Timed,
-            "A clock makes a thread ready every `interval`, which takes up to `quota`.",
-        ),
-        (
-            "hard_timer",
-            PolicyKind::HardTimer,
-            "The kernel takes up to `quota` every `interval`, begun anew each time.",
-        ),
-        (
-            "soft_timer",
-            PolicyKind::SoftTimer,
-            "The same at `intervals` drawn from a distribution, cut off at `bound`.",
-        ),
-        (
-            "explicit",
-            PolicyKind::Explicit,
-            "An interrupt takes up to `quota` packets. Then interrupts are off for `interval`, or until the host is idle.",
-        ),
-        ("limited", PolicyKind::Limited, "Interrupts at least `interval` apart, each takes up to `quota`."),
-        (
-            "backoff",
-            PolicyKind::Backoff,
-            "Interrupts are as far apart as the host's load asks for, from `minimum` to `maximum` (thesis 7.2.3).",
-        ),
-        (
-            "guaranteed",
-            PolicyKind::Guaranteed,
-            "Up to `quota` in each `interval` at once, and more while the program has at most `spare` packets to do.",
-        ),
-        (
-            "coalescing",
-            PolicyKind::Coalescing,
-            "An interrupt for `frames` commands, or when the first is `delay` old.",
-        ),
-        (
-            "adaptive",
-            PolicyKind::Adaptive,
-            "The same with numbers that follow measured rates, as Linux's DIM has it.",
-        ),
-        ("napi", PolicyKind::Napi, "An interrupt, then polls of up to `quota` until nothing waits."),
-        (
-            "cycle_limited",
-            PolicyKind::CycleLimited,
-            "The same, but polls have at most a `share` of each `interval` (Mogul and Ramakrishnan 1997).",
-        ),
-        (
-            "lazy",
-            PolicyKind::Lazy,
-            "The program does the protocol; the adapter knows whose a packet is (LRP).",
-        ),
-        ("lazy_software", PolicyKind::LazySoftware, "The same; an interrupt routine finds out whose it is."),
-    ];
 }
 
 /// The word for no receive buffers.
@@ -145,118 +65,68 @@ impl Choice for NoProgram {
 }
 
 /// How a quota is shared between real time and the rest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[words]
 pub(crate) enum SharingKind {
-    /// A number of packets of each class.
+    /// Real time first, up to its part, then the rest up to theirs.
     Weighted,
-    /// Real time as long as there is any.
+    /// Real time as long as any waits.
     Exhaustive,
-    /// Batches in turn.
+    /// Whole batches in turn.
     Turns,
 }
 
-impl Choice for SharingKind {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("weighted", SharingKind::Weighted, "Real time first, up to its part, then the rest up to theirs."),
-        ("exhaustive", SharingKind::Exhaustive, "Real time as long as any waits."),
-        ("turns", SharingKind::Turns, "Whole batches in turn."),
-    ];
-}
-
-impl Choice for Discard {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("newest", Discard::Newest, "What comes when there is no slot."),
-        (
-            "importance",
-            Discard::Importance,
-            "What is late already, wherever it waits; and if there is no slot, what is due last, best effort being due never.",
-        ),
-        ("tag", Discard::Tag, "If there is no slot, what has the least `importance`, of equals the newest."),
-    ];
+#[words(of = Discard)]
+enum DiscardWords {
+    /// What comes when there is no slot.
+    Newest,
+    /// What is late already, wherever it waits; and if there is no slot, what is due last, best
+    /// effort being due never.
+    Importance,
+    /// If there is no slot, what has the least `importance`, of equals the newest.
+    Tag,
 }
 
 /// A control command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[words]
 pub(crate) enum CommandKind {
-    /// A channel's source begins.
+    /// What the source of a `channel` says begins to come in.
     CreatePeriodic,
     /// It ends.
     ClearPeriodic,
-    /// The adapter does not interrupt.
+    /// The adapter does not interrupt; the host polls it.
     ModePoll,
-    /// It does.
+    /// The adapter interrupts; what else was set is in force again.
+    #[word("mode_intr")]
     ModeInterrupt,
-    /// The host switches interrupts off and on.
+    /// The host switches interrupts off and on itself, as the policy `explicit`.
+    #[word("host_intr_ctrl_on")]
     HostOn,
-    /// It does not.
+    /// The adapter decides when to interrupt.
+    #[word("host_intr_ctrl_off")]
     HostOff,
-    /// Interrupts of an overloaded host are kept apart.
+    /// Interrupts are kept apart as the policy `backoff` does.
     BackoffEnable,
     /// They are not.
     BackoffDisable,
 }
 
-impl Choice for CommandKind {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        (
-            "create_periodic",
-            CommandKind::CreatePeriodic,
-            "What the source of a `channel` says begins to come in.",
-        ),
-        ("clear_periodic", CommandKind::ClearPeriodic, "It ends."),
-        ("mode_poll", CommandKind::ModePoll, "The adapter does not interrupt; the host polls it."),
-        (
-            "mode_intr",
-            CommandKind::ModeInterrupt,
-            "The adapter interrupts; what else was set is in force again.",
-        ),
-        (
-            "host_intr_ctrl_on",
-            CommandKind::HostOn,
-            "The host switches interrupts off and on itself, as the policy `explicit`.",
-        ),
-        ("host_intr_ctrl_off", CommandKind::HostOff, "The adapter decides when to interrupt."),
-        (
-            "backoff_enable",
-            CommandKind::BackoffEnable,
-            "Interrupts are kept apart as the policy `backoff` does.",
-        ),
-        ("backoff_disable", CommandKind::BackoffDisable, "They are not."),
-    ];
-}
-
 /// Which of its packets a program takes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[words]
 pub(crate) enum ProgramOrder {
-    /// The packet received first.
+    /// What was received first.
     Arrival,
-    /// Real time, then the rest.
+    /// Real time, then the rest; each in order of arrival.
     Class,
 }
 
-impl Choice for ProgramOrder {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("arrival", ProgramOrder::Arrival, "What was received first."),
-        ("class", ProgramOrder::Class, "Real time, then the rest; each in order of arrival."),
-    ];
-}
-
-impl Choice for TakenBuffers {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        (
-            "filled",
-            TakenBuffers::Filled,
-            "When a packet is in it; an overloaded host leaves its routine at once.",
-        ),
-        (
-            "promised",
-            TakenBuffers::Promised,
-            "When a packet is announced that will come into it; an overloaded host takes its quota all the same.",
-        ),
-        (
-            "announced",
-            TakenBuffers::Announced,
-            "When a packet is announced that will come into it; an overloaded host leaves its routine at once.",
-        ),
-    ];
+#[words(of = TakenBuffers)]
+enum TakenBuffersWords {
+    /// When a packet is in it; an overloaded host leaves its routine at once.
+    Filled,
+    /// When a packet is announced that will come into it; an overloaded host takes its quota all
+    /// the same.
+    Promised,
+    /// When a packet is announced that will come into it; an overloaded host leaves its routine at
+    /// once.
+    Announced,
 }

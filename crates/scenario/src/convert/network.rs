@@ -108,7 +108,7 @@ pub(super) fn waits(adapter: &AdapterSpec) -> bool {
 /// THT of each station of a token ring: one for all, or one each.
 fn holdings(
     cx: &mut Context<'_>,
-    one: Key<Option<Span>>,
+    one: &Key<Option<Span>>,
     each: Option<List<Written<Bounded<Interval>>>>,
     span: &Range<usize>,
     stations: usize,
@@ -117,7 +117,7 @@ fn holdings(
         let holding = one.needed(cx, span, "the token ring")?;
         return Ok(vec![holding.into_inner(); stations]);
     };
-    cx.foreign(&one, "the holding times are given twice", "keep either `holding` or `holdings`")?;
+    cx.foreign(one, "the holding times are given twice", "keep either `holding` or `holdings`")?;
     let place = list.span.clone();
     let items: Vec<_> = cx.items(Some(list))?.into_iter().map(|item| cx.value(item)).collect();
     let items = items.into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -168,7 +168,7 @@ pub(super) fn medium(
         NetworkKind::PointToPoint => MediumSpec::PointToPoint,
         NetworkKind::TokenRing => {
             let rotation = keys.rotation.needed(cx, span, "the token ring");
-            let holding = self::holdings(cx, keys.holding, keys.holdings, span, stations);
+            let holding = self::holdings(cx, &keys.holding, keys.holdings, span, stations);
             let handling = Delay::fixed(keys.handling.value?).divided(speedup).fixed;
             let (rotation, holding, latency) = (rotation?.into_inner(), holding?, keys.latency.value?);
             let ring = TokenRingParameters { rotation, holding, latency, handling };

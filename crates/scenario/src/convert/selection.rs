@@ -102,7 +102,7 @@ pub(super) fn shapers(
 ) -> Result<Vec<Shaper>, Reported> {
     let twice = ("has a shaper already", "give each level one shaper at most");
     by_level(cx, list, ("this shaper", twice), |keys: ShaperKeys| {
-        let (level, small) = small(keys.level)?;
+        let (level, small) = small(&keys.level)?;
         Ok((level, small, Shaper { level: small, idle_slope: keys.idle_slope.value? }))
     })
 }
@@ -110,7 +110,7 @@ pub(super) fn shapers(
 fn cyclic(cx: &mut Context<'_>, list: Option<List<Part<RawCyclic>>>) -> Result<Vec<CyclicClass>, Reported> {
     let twice = ("is cyclic already", "give each level one cycle at most");
     by_level(cx, list, ("this class", twice), |keys: CyclicKeys| {
-        let (level, small) = small(keys.level)?;
+        let (level, small) = small(&keys.level)?;
         Ok((level, small, CyclicClass { level: small, cycle: keys.cycle.value? }))
     })
 }
@@ -118,14 +118,14 @@ fn cyclic(cx: &mut Context<'_>, list: Option<List<Part<RawCyclic>>>) -> Result<V
 fn ats(cx: &mut Context<'_>, list: Option<List<Part<RawAts>>>) -> Result<Vec<u8>, Reported> {
     let twice = ("has regulators already", "give each level once");
     by_level(cx, list, ("this class", twice), |keys: AtsKeys| {
-        let (level, small) = small(keys.level)?;
+        let (level, small) = small(&keys.level)?;
         Ok((level, small, small))
     })
 }
 
 /// The place of a level, and the level.
 fn small<const LEAST: u64, const MOST: u64>(
-    level: Key<Whole<LEAST, MOST>>,
+    level: &Key<Whole<LEAST, MOST>>,
 ) -> Result<(Range<usize>, u8), Reported> {
     let level = level.spanned()?;
     Ok((level.span(), level.into_inner().small() as u8))
