@@ -48,7 +48,9 @@ use super::leaf::{Bounded, Length, Name, Or, Whole};
 use super::library::Library;
 use super::raw::{
     Amount, RawAdapter, RawAdmission, RawHost, RawNetworks, RawNode, RawPath, RawRun, RawScenario,
+    ScenarioKeys,
 };
+use super::section::{Section, first};
 use super::written::{Leaf, Part, Scalar, Written};
 use crate::diagnostic::{list, nearest};
 use admission::{admission, fill};
@@ -99,7 +101,7 @@ pub(crate) fn experiment(
     library: &mut Library<'_>,
     raw: RawScenario,
 ) -> Result<Experiment, Reported> {
-    let RawScenario {
+    let ScenarioKeys {
         format,
         seed,
         host,
@@ -119,17 +121,7 @@ pub(crate) fn experiment(
         signalling,
         group,
         channel,
-        // The scenario's, not the experiment's.
-        title: _,
-        about: _,
-        draws: _,
-        sweep: _,
-        claim: _,
-        figure: _,
-        tune: _,
-    } = raw;
-    let format = cx.optional(format).map(drop);
-    let seed = cx.optional(seed).map(|seed| seed.map_or(1, |seed| seed.into_inner().get()));
+    } = raw.read(cx, &WHOLE, "");
     let named = node.is_some();
     let receives = interface.is_some() && !named;
     let cluster = via.is_some();
@@ -139,31 +131,21 @@ pub(crate) fn experiment(
     let mut spec = Ok(None);
     let topology = match (signalling, node) {
         (Some(signalling), node) => {
-            let others = [
-                host.as_ref().map(|part| &part.span),
-                adapter.as_ref().map(|part| &part.span),
-                path.as_ref().map(|part| &part.span),
-                interface.as_ref().map(|list| &list.span),
-                command.as_ref().map(|list| &list.span),
-                program.as_ref().map(|list| &list.span),
-                group.as_ref().map(|groups| &groups.span),
-            ];
-            signalling::beside(cx, &signalling.span, others.into_iter().flatten().next(), cluster)?;
+            let hosts = first([&host, &adapter, &path, &interface]);
+            let other = first([&hosts, &command, &program, &group]);
+            signalling::beside(cx, &signalling.span, &other, cluster)?;
             let read = signalling::signalling(cx, signalling, node, network);
             spec = read.as_ref().map(|(read, _)| Some(read.clone())).map_err(|reported| *reported);
             read.map(|(_, topology)| topology)
         }
         (None, node) if cluster => {
-            let others = [
-                host.as_ref().map(|part| &part.span),
-                adapter.as_ref().map(|part| &part.span),
-                path.as_ref().map(|part| &part.span),
-                interface.as_ref().map(|list| &list.span),
-                node.as_ref().map(|nodes| &nodes.span),
-            ];
-            if let Some(span) = others.into_iter().flatten().next() {
+            if let Some(span) = first([&host, &adapter, &path, &interface, &node]) {
                 let help = "remove this, or `[via]`, which says all of its nodes";
-                return Err(cx.fault(span, "virtual interfaces take the place of hosts that schedule", help));
+                return Err(cx.fault(
+                    &span,
+                    "virtual interfaces take the place of hosts that schedule",
+                    help,
+                ));
             }
             if let Some(networks) = network {
                 let help = "remove this; `latency` of `[via]` is the way from one adapter to another";
@@ -308,7 +290,7 @@ pub(crate) fn experiment(
     let adapters = adapters.into_iter().map(|adapter| adapter.value).collect();
     let (mut receivers, places): (Vec<_>, Vec<_>) = receivers?.into_iter().unzip();
     let experiment = Experiment {
-        seed: seed?,
+        seed: seed.value?.get(),
         hosts,
         adapters,
         nodes,
@@ -339,7 +321,7 @@ pub(crate) fn experiment(
         let help = "give a channel a source other than `none`, or say what to `fill` under `[admission]`";
         return Err(cx.fault(&WHOLE, "no channel sends anything, so there is nothing to run", help));
     }
-    format?;
+    format.value?;
     checks::of_system(cx, &experiment, &places, &place)?;
     checks::have_ports(cx, &experiment)?;
     carried::fits(cx, &experiment, &keys)?;

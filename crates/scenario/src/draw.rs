@@ -23,7 +23,7 @@ mod row;
 mod selection;
 mod shrink;
 mod signalling;
-mod sketch;
+pub(crate) mod sketch;
 mod source;
 mod theme;
 mod via;
@@ -38,7 +38,7 @@ use laxity_world::experiment::{ClockKind, Division, LocalDeadline, RefusalEffect
 use crate::choice::FormulaWord;
 use crate::raw::{FORMAT, RawAdmission, RawRun, RawScenario};
 use channel::Channels;
-use dice::Dice;
+pub(crate) use dice::Dice;
 pub use shrink::shrink;
 use sketch::{
     Drafted, Drawn, name, one, part, parts, quantity, table, text, that, this, unsaid, when, whole, word,
@@ -214,11 +214,11 @@ fn run(
         false => that(quantity(dice.part_of(length / (most + 1)))),
     };
     part(table!(RawRun {
-        misses: unsaid(),
         clock: dice.maybe(0.05, |_| word::<ClockKind>("virtual")),
         packets: when(in_packets, || whole(packets)),
         time: if in_packets { unsaid() } else { quantity(length) },
         warmup: dice.maybe(0.1, left_out),
         cooldown: dice.maybe(0.1, left_out),
+        ..plain(dice, ())
     }))
 }

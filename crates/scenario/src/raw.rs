@@ -26,8 +26,6 @@ use laxity_qos::discipline::EarlyPolicy;
 use laxity_scenario_keys::keys;
 use laxity_world::experiment::{ClockKind, Division, LocalDeadline, MissesEffect, RefusalEffect};
 use laxity_world::results::Origin;
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 use super::choice::{FormulaWord, PreemptionWord, Resources};
 use super::leaf::{Bounded, Cost, Delay, Factor, Interval, Length, Name, Number, Or, Size, Whole};
@@ -68,22 +66,25 @@ pub(crate) type NodeName = Or<Whole<0, 64>, Name>;
 
 /// An experiment: a host, an adapter, a path and channels; the axes of a sweep; and the required
 /// results.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[keys]
 #[schemars(title = "Laxity scenario")]
 pub(crate) struct RawScenario {
     /// Version of the format. Default 1, which is the only one that there is.
     pub(crate) format: Option<Written<Whole<FORMAT, FORMAT>>>,
     /// Subject of the experiment, in one line.
     #[schemars(required)]
+    #[key(elsewhere)]
     pub(crate) title: Option<Written<String>>,
     /// Origin and set-up, at any length.
+    #[key(elsewhere)]
     pub(crate) about: Option<Written<String>>,
-    /// Root of every random stream; the same file and seed give the same results. Default 1.
+    /// Root of every random stream; the same file and seed give the same results.
+    #[key(default = 1)]
     pub(crate) seed: Option<Written<Whole<0, { i64::MAX as u64 }>>>,
     /// Runs every point with this many seeds, from 1 on, as the last axis `seed`. Each claim is judged
     /// in each of these draws by itself, and holds if it holds in nine of ten. Default: one draw, of
     /// `seed`.
+    #[key(elsewhere)]
     pub(crate) draws: Option<Written<Whole<2, MOST_DRAWS>>>,
     /// The sending host, and with it every relay and the receiver; or what the hosts of `[node]`s
     /// have in common.
@@ -130,12 +131,16 @@ pub(crate) struct RawScenario {
     /// Faults and their times.
     pub(crate) fault: Option<List<Part<RawFault>>>,
     /// The sweep: one axis each, the first outermost. Every combination is run.
+    #[key(elsewhere)]
     pub(crate) sweep: Option<List<Part<RawSweep>>>,
     /// Claims that the results must show.
+    #[key(elsewhere)]
     pub(crate) claim: Option<List<Part<RawClaim>>>,
     /// The figures to draw; by default those that suit the results.
+    #[key(elsewhere)]
     pub(crate) figure: Option<List<Part<RawFigure>>>,
     /// The goal that `laxity tune` searches the sweep for.
+    #[key(elsewhere)]
     pub(crate) tune: Option<Part<RawTune>>,
 }
 
@@ -371,7 +376,7 @@ pub(crate) struct RawRun {
     #[key(default = "virtual")]
     pub(crate) clock: Option<Written<ClockKind>>,
     /// The effect of missed deadlines on the exit code, for channels that do not say it themselves.
-    #[key(default = "fail")]
+    #[key(default = "fail", drawn(0.1))]
     pub(crate) misses: Option<Written<MissesEffect>>,
     /// End of the run: a number of transmitted packets. Either this or `time`.
     pub(crate) packets: Option<Written<Whole<1, 1_000_000_000_000>>>,

@@ -10,6 +10,8 @@ use serde::de::DeserializeOwned;
 use serde_spanned::Spanned;
 
 use crate::context::{Context, Reported};
+use crate::draw::Dice;
+use crate::draw::sketch::Drafted;
 use crate::raw::Several;
 use crate::written::{Either, Entries, Leaf, List, Part, Scalar, Written};
 
@@ -17,9 +19,16 @@ use crate::written::{Either, Entries, Leaf, List, Part, Scalar, Written};
 pub(crate) trait Section: DeserializeOwned + Default {
     /// Its keys as they were read.
     type Keys;
+    /// What decides which keys it may have.
+    type Kind;
+    /// The keys that the generator draws by hand, by their fields.
+    const BY_HAND: &'static [&'static str];
 
     /// Reads all keys of the section at `owner`, which errors call `what`.
     fn read(self, cx: &mut Context<'_>, owner: &Range<usize>, what: &str) -> Self::Keys;
+
+    /// Draws the keys of a section of that kind that have a range.
+    fn draw(dice: &mut Dice, kind: Self::Kind, drafted: &mut Drafted<Self>);
 }
 
 /// A key as it was read.

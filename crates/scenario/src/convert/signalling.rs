@@ -138,7 +138,7 @@ pub(super) fn owner_of(
 pub(super) fn beside(
     cx: &mut Context<'_>,
     place: &Range<usize>,
-    other: Option<&Range<usize>>,
+    other: &Option<Range<usize>>,
     cluster: bool,
 ) -> Result<(), Reported> {
     if let Some(span) = other {

@@ -1,5 +1,7 @@
 //! Chance, by the drawn scenario's own stream: numbers, times on a grid or off it, words.
 
+use std::collections::BTreeMap;
+
 use laxity_engine::{Seed, Stream};
 use laxity_units::{Bytes, Span};
 
@@ -8,12 +10,15 @@ use crate::leaf::Choice;
 use crate::written::Written;
 
 /// Dice for one scenario.
-pub(super) struct Dice {
+pub(crate) struct Dice {
     stream: Stream,
     /// All times are multiples of it, so that events of different channels fall on the same instant.
     grid: Option<Span>,
     aside: Option<Box<Dice>>,
     further: Option<Box<Dice>>,
+    /// The dice of keys that have their own, and the seed and the number of the scenario.
+    own: BTreeMap<&'static str, Dice>,
+    of: (u64, u64),
 }
 
 /// The streams of what came to the format later, each behind the one before.
@@ -31,8 +36,14 @@ impl Dice {
         let later = Seed::new(seed).stream(&format!("scenario {number}, later"));
         let latest = Seed::new(seed).stream(&format!("scenario {number}, latest"));
         let newest = Seed::new(seed).stream(&format!("scenario {number}, newest"));
-        let beside =
-            |stream, aside: Option<Self>| Self { stream, grid, aside: aside.map(Box::new), further: None };
+        let beside = |stream, aside: Option<Self>| Self {
+            stream,
+            grid,
+            aside: aside.map(Box::new),
+            further: None,
+            own: BTreeMap::new(),
+            of: (seed, number),
+        };
         let aside = beside(later, Some(beside(latest, Some(beside(newest, None)))));
         let further = FURTHER.iter().rev().fold(None, |further, name| {
             let stream = Seed::new(seed).stream(&format!("scenario {number}, {name}"));
@@ -141,6 +152,17 @@ impl Dice {
         self.stages().further()
     }
 
+    /// The dice of `key` alone. With a range beside its declaration a new key changes nothing else that
+    /// is drawn.
+    pub(crate) fn own(&mut self, key: &'static str) -> &mut Dice {
+        let (Self { grid, of, .. }, (seed, number)) = (&*self, self.of);
+        let (grid, of) = (*grid, *of);
+        self.own.entry(key).or_insert_with(|| {
+            let stream = Seed::new(seed).stream(&format!("scenario {number}, {key}"));
+            Self { stream, grid, aside: None, further: None, own: BTreeMap::new(), of }
+        })
+    }
+
     pub(super) fn below(&mut self, n: u64) -> u64 {
         self.stream.below(n)
     }
@@ -173,7 +195,7 @@ impl Dice {
     }
 
     /// A time between the two, each order of magnitude as likely.
-    pub(super) fn span(&mut self, least: Span, most: Span) -> Span {
+    pub(crate) fn span(&mut self, least: Span, most: Span) -> Span {
         let (low, high) = (least.as_ps().max(1), most.as_ps().max(1));
         let octave = low << self.below(u64::from((high / low).max(1).ilog2()) + 1);
         let ps = self.between(octave, (octave * 2).clamp(octave, high.max(octave)));
@@ -215,14 +237,14 @@ impl Dice {
     }
 
     /// A key with any word, said with probability `p`.
-    pub(super) fn any<C: Choice>(&mut self, p: f64) -> Drawn<Option<Written<C>>> {
+    pub(crate) fn any<C: Choice>(&mut self, p: f64) -> Drawn<Option<Written<C>>> {
         let all = words::<C>();
         let chosen = self.pick(&all);
         self.maybe(p, |_| word(chosen))
     }
 
     /// The result of `draw`, with probability `p`.
-    pub(super) fn maybe<F>(&mut self, p: f64, draw: impl FnOnce(&mut Self) -> Drawn<F>) -> Drawn<F> {
+    pub(crate) fn maybe<F>(&mut self, p: f64, draw: impl FnOnce(&mut Self) -> Drawn<F>) -> Drawn<F> {
         if self.chance(p) { draw(self) } else { unsaid() }
     }
 

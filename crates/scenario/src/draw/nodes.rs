@@ -194,6 +194,7 @@ fn switch(dice: &mut Dice, theme: &Theme) -> Drafted<RawNode> {
         policing: when(queued, || dice
             .queues()
             .maybe(0.2, |dice| quantity(dice.span(Span::from_us(1), Span::from_ms(50))))),
+        ..plain(dice, NodeKind::Switch)
     })
 }
 

@@ -1,9 +1,10 @@
 //! A drawn file before it is text: a tree that prints as TOML and that a shrinker can cut.
 //!
-//! The drawing of a section names every key of its raw form, with [`table!`]: the macro destructures
-//! the raw type without `..` and ties each value to its field's type. So a new key, or a changed
-//! unit, does not compile here until its drawing is decided. A section that is drawn at several places
-//! has one that names every key. The others end in `..` and name only the keys that they draw.
+//! The drawing of a section names every key of its raw form that has no range beside its declaration,
+//! with [`table!`]: the macro compares the names, and ties each value to the type of its field. So a new
+//! key, or a changed unit, does not compile here until its drawing is decided. A section that is drawn
+//! at several places has one that names every key. The others end in `..` and name only the keys that
+//! they draw.
 
 use std::fmt::Write;
 use std::marker::PhantomData;
@@ -14,6 +15,7 @@ use laxity_units::{Bytes, Rate, Span};
 use super::names::ADAPTERS;
 use crate::leaf::{Bounded, Bounds, Choice, EndName, Factor, Name, Or, Share, Whole};
 use crate::raw::{Difference, RateError, Several};
+use crate::section::Section;
 use crate::written::{Either, Entries, List, Part, Written};
 
 /// A value as it will stand in the file.
@@ -66,13 +68,13 @@ impl From<Rate> for SketchNode {
 }
 
 /// The value of a key with the raw form `F`, if any.
-pub(super) struct Drawn<F> {
+pub(crate) struct Drawn<F> {
     pub(super) node: Option<SketchNode>,
     field: PhantomData<fn() -> F>,
 }
 
 /// A table with the raw form `R`.
-pub(super) struct Drafted<R> {
+pub(crate) struct Drafted<R> {
     pub(super) table: Table,
     raw: PhantomData<fn() -> R>,
 }
@@ -83,7 +85,7 @@ impl<R> Drafted<R> {
     }
 
     /// Puts `drawn` at `key`, which is the one that `field` reads.
-    pub(super) fn put<F>(&mut self, _field: fn(R) -> F, key: &'static str, drawn: Drawn<F>) {
+    pub(crate) fn put<F>(&mut self, _field: fn(R) -> F, key: &'static str, drawn: Drawn<F>) {
         if let Some(node) = drawn.node {
             self.table.keys.push((key, node));
         }
@@ -91,7 +93,7 @@ impl<R> Drafted<R> {
 }
 
 /// A raw form with a place that decides each of its keys.
-pub(super) trait Decided {}
+pub(crate) trait Decided {}
 
 impl<R: Decided> Drafted<R> {
     /// A table that leaves out the keys that it does not name.
@@ -100,8 +102,33 @@ impl<R: Decided> Drafted<R> {
     }
 }
 
-/// The table of a raw type with every one of its keys decided, at one place for each type; or with `..`
-/// behind some of its keys. It is `field as "key"` where serde calls a field otherwise.
+/// Whether `named` has every key of `R` that is drawn by hand, or else which it lacks.
+pub(super) const fn missing<R: Section>(named: &[&str]) -> Option<&'static str> {
+    let mut key = 0;
+    while key < R::BY_HAND.len() {
+        let mut place = 0;
+        while place < named.len() && !same(R::BY_HAND[key].as_bytes(), named[place].as_bytes()) {
+            place += 1;
+        }
+        if place == named.len() {
+            return Some(R::BY_HAND[key]);
+        }
+        key += 1;
+    }
+    None
+}
+
+const fn same(one: &[u8], other: &[u8]) -> bool {
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}
+
+/// The table of a section: with every key decided that is drawn by hand, at one place for each type;
+/// with `..plain(dice, kind)` behind those, to draw the keys that have a range; or with `..` behind some
+/// keys. It is `field as "key"` where serde calls a field otherwise.
 macro_rules! table {
     (@key $field:ident) => { stringify!($field) };
     (@key $field:ident $key:literal) => { $key };
@@ -110,19 +137,28 @@ macro_rules! table {
         $(drafted.put(|raw| raw.$field, table!(@key $field $($key)?), $value);)*
         drafted
     }};
-    (@all $raw:ident ($($type:tt)*); $($field:ident $($key:literal)? : $value:expr),*) => {{
-        // A key that is not decided does not compile.
-        let _ = |raw: $($type)*| { let $raw { $($field: _),* } = raw; };
-        table!(@put $crate::draw::sketch::Drafted::<$($type)*>::new(); $($field $($key)? : $value),*)
-    }};
-    ($raw:ident { $($field:ident $(as $key:literal)? : $value:expr),* $(,)? }) => {{
+    ($raw:ident { $($field:ident $(as $key:literal)? : $value:expr),* $(,)? }) => {
+        table!($raw { $($field $(as $key)? : $value,)* ..plain() })
+    };
+    ($raw:ident { $($field:ident $(as $key:literal)? : $value:expr,)* ..plain($($dice:expr, $kind:expr)?) }) => {{
+        const {
+            // A key that is not decided does not compile, nor does a second place that decides all.
+            if let Some(key) = $crate::draw::sketch::missing::<$raw>(&[$(stringify!($field)),*]) {
+                panic!("{}", key);
+            }
+        }
         #[allow(non_local_definitions, reason = "a second place that decides all keys does not compile")]
         impl $crate::draw::sketch::Decided for $raw {}
-        table!(@all $raw ($raw); $($field $($key)? : $value),*)
+        #[allow(unused_mut, reason = "few sections have keys with a range")]
+        let mut drafted =
+            table!(@put $crate::draw::sketch::Drafted::<$raw>::new(); $($field $($key)? : $value),*);
+        $(<$raw as $crate::section::Section>::draw($dice, $kind, &mut drafted);)?
+        drafted
     }};
-    ($raw:ident <$of:ident> { $($field:ident : $value:expr),* $(,)? }) => {
-        table!(@all $raw ($raw<$of>); $($field : $value),*)
-    };
+    ($raw:ident <$of:ident> { $($field:ident : $value:expr),* $(,)? }) => {{
+        let _ = |raw: $raw<$of>| { let $raw { $($field: _),* } = raw; };
+        table!(@put $crate::draw::sketch::Drafted::<$raw<$of>>::new(); $($field : $value),*)
+    }};
     ($raw:ident { $($field:ident $(as $key:literal)? : $value:expr,)* .. }) => {
         table!(@put $crate::draw::sketch::Drafted::<$raw>::in_part(); $($field $($key)? : $value),*)
     };
@@ -143,7 +179,7 @@ pub(super) fn when<F>(used: bool, draw: impl FnOnce() -> Drawn<F>) -> Drawn<F> {
     if used { draw() } else { unsaid() }
 }
 
-pub(super) fn quantity<B: Bounds>(quantity: B::Quantity) -> Drawn<Option<Written<Bounded<B>>>>
+pub(crate) fn quantity<B: Bounds>(quantity: B::Quantity) -> Drawn<Option<Written<Bounded<B>>>>
 where
     B::Quantity: Into<SketchNode>,
 {
