@@ -197,3 +197,106 @@ impl<R> At for Option<Several<R>> {
         self.as_ref().map(Several::span)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use laxity_scenario_keys::keys;
+    use laxity_units::Span;
+
+    use super::*;
+    use crate::choice::NodeKind;
+    use crate::diagnostic::{Diagnostics, SourceText};
+    use crate::draw::sketch::Table;
+    use crate::leaf::{Bounded, Delay, Name, Whole};
+    use crate::schema::schema_of;
+    use crate::{document, leaf};
+
+    /// What the trial section fills.
+    #[derive(Debug, Default, PartialEq)]
+    struct Filled {
+        wait: Span,
+        most: Option<u64>,
+    }
+
+    #[keys(kind = NodeKind, fills = Filled)]
+    struct RawTrial {
+        /// Its name.
+        #[key(required)]
+        name: Option<Written<Name>>,
+        /// A time. {default} It may be zero.
+        #[key(of(Switch), default = "3 us", fills(wait), drawn(0.5, "1 us", "8 us"))]
+        delay: Option<Written<Bounded<Delay>>>,
+        /// A number.
+        #[key(of(Host, Switch), default = 4, said = "4, as ever")]
+        number: Option<Written<Whole<0, 9>>>,
+        /// Nothing to say.
+        #[key(of(Host))]
+        quiet: Option<Written<bool>>,
+    }
+
+    /// What is read of `text`, and the reasons of its errors.
+    fn read(text: &str) -> (TrialKeys, Vec<String>) {
+        let source = Arc::new(SourceText::new("trial.toml", text));
+        let mut diagnostics = Diagnostics::default();
+        let cx = &mut Context::new(&source, &mut diagnostics);
+        let document = document::parse(&source).unwrap();
+        let raw: RawTrial = document::read(cx, document).unwrap();
+        let keys = raw.read(cx, &(0..1), "this trial");
+        (keys, diagnostics.iter().map(|error| error.reason().to_string()).collect())
+    }
+
+    #[test]
+    fn a_key_has_the_value_of_the_file_or_its_default() {
+        let (keys, errors) = read("name = \"one\"\ndelay = \"7 us\"");
+        assert!(errors.is_empty(), "{errors:?}");
+        assert_eq!((keys.delay.value, keys.number.value.unwrap().get()), (Ok(Span::from_us(7)), 4));
+        assert_eq!((keys.delay.at, keys.number.at, keys.quiet.value), (Some(21..27), None, Ok(None)));
+        let mut filled = Filled { wait: Span::ZERO, most: Some(1) };
+        let (keys, _) = read("name = \"one\"");
+        keys.fill(&mut filled).unwrap();
+        assert_eq!(filled, Filled { wait: Span::from_us(3), most: Some(1) });
+    }
+
+    #[test]
+    fn each_key_in_error_is_reported() {
+        let (keys, errors) = read("delay = 3\nnumber = 12");
+        assert_eq!(errors, ["this trial has no `name`", "`3` has no unit", "12 is more than 9"]);
+        assert!(keys.name.value.is_err() && keys.delay.value.is_err() && keys.number.value.is_err());
+    }
+
+    #[test]
+    fn a_key_of_another_kind_is_a_stray() {
+        let (keys, _) = read("delay = \"1 us\"\nnumber = 1\nquiet = true");
+        let strays_of = |kind| strays(keys.owned(), kind).map(|(owned, _)| owned.key).collect::<Vec<_>>();
+        assert_eq!((strays_of(NodeKind::Host), strays_of(NodeKind::Switch)), (vec!["delay"], vec!["quiet"]));
+    }
+
+    #[test]
+    fn the_description_says_the_default() {
+        let schema = schema_of::<RawTrial>();
+        let said = |key: &str| schema["properties"][key]["description"].as_str().unwrap().to_string();
+        assert_eq!(said("delay"), "A time. Default `3 us`. It may be zero.");
+        assert_eq!(said("number"), "A number. Default 4, as ever.");
+        assert_eq!(schema["required"].as_array().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_range_draws_its_key_for_the_kinds_that_have_it() {
+        let drawn = |number, kind| {
+            let mut drafted = Drafted::<RawTrial>::new();
+            RawTrial::draw(&mut Dice::new(1, number), kind, &mut drafted);
+            Table::text(&drafted.table)
+        };
+        let texts: Vec<String> = (0..100).map(|number| drawn(number, NodeKind::Switch)).collect();
+        assert!((25..75).contains(&texts.iter().filter(|text| text.starts_with("delay = ")).count()));
+        let value = |text: &str| text.split('"').nth(1).unwrap().parse::<Span>().unwrap();
+        let (least, most): (Span, Span) = (leaf::bound("1 us"), leaf::bound("100 us"));
+        assert!(
+            texts.iter().filter(|text| !text.is_empty()).all(|text| (least..=most).contains(&value(text)))
+        );
+        assert!((0..100).all(|number| drawn(number, NodeKind::Host).is_empty()));
+        assert_eq!(RawTrial::BY_HAND, ["name", "number", "quiet"]);
+    }
+}

@@ -29,7 +29,7 @@ const FURTHER: [&str; 15] = [
 
 impl Dice {
     /// The dice of scenario `number` under `seed`.
-    pub(super) fn new(seed: u64, number: u64) -> Self {
+    pub(crate) fn new(seed: u64, number: u64) -> Self {
         let mut stream = Seed::new(seed).stream(&format!("scenario {number}"));
         let grids = [None, None, None, Some(5), Some(10), Some(50), Some(100), Some(100)];
         let grid = grids[stream.below(grids.len() as u64) as usize].map(Span::from_us);

@@ -75,12 +75,12 @@ pub(crate) struct Drawn<F> {
 
 /// A table with the raw form `R`.
 pub(crate) struct Drafted<R> {
-    pub(super) table: Table,
+    pub(crate) table: Table,
     raw: PhantomData<fn() -> R>,
 }
 
 impl<R> Drafted<R> {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { table: Table::default(), raw: PhantomData }
     }
 
