@@ -7,7 +7,7 @@ use syn::{
     Attribute, Error, Expr, ExprLit, Field, Ident, Lit, LitStr, Meta, Result, Token, Type, parse_quote,
 };
 
-/// What the attribute of a key says.
+/// The attribute of a key, read.
 #[derive(Default)]
 pub(crate) struct Declared {
     pub(crate) required: bool,

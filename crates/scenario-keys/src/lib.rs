@@ -2,7 +2,7 @@
 //!
 //! A key has a type, a meaning, an owner and perhaps a default. The owner is the kind of section that
 //! the key is for: `latency` of a `[node]` is for switches. Without this attribute the conversion of a
-//! section states all four a second time, and nothing compares the two statements.
+//! section states all four a second time, and no test compares the two statements.
 //!
 //! ```text
 //! #[keys(kind = NodeKind, fills = SwitchSpec)]

@@ -9,7 +9,7 @@ use syn::{
 
 use crate::declared::Declared;
 
-/// What the attribute of a section says.
+/// The attribute of a section, read.
 #[derive(Default)]
 pub(crate) struct Section {
     /// The type of its `kind`.

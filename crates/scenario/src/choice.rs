@@ -29,7 +29,7 @@ pub(crate) use via::{DoorbellsKind, FirmwareKind};
 
 #[words(of = Applications)]
 enum ApplicationsWords {
-    /// On other processors: a send happens when it is due and costs this CPU nothing.
+    /// On other processors: a send happens when it is due and costs this CPU no time.
     Separate,
     /// Threads on this CPU, real-time senders above best-effort ones, all above handlers.
     Shared,
@@ -53,12 +53,12 @@ enum OrderWords {
     /// By deadline alone.
     Edf,
     /// By VirtualClock's stamps: one interval of the contract after the logical arrival; best
-    /// effort when nothing else waits.
+    /// effort when no other work waits.
     VirtualClock,
     /// By arrival.
     Fifo,
     /// Weighted fair queueing: by when a fluid server would be done. Here and below up to `hrr`
-    /// what has no rate goes when nothing else may.
+    /// work without a rate goes when no other work may.
     #[word("wfq")]
     WeightedFair,
     /// WF2Q+: the same, of what that server would have begun.
@@ -79,15 +79,15 @@ enum OrderWords {
     /// Rate-controlled static priority: held to the flow's rate, then by `level`.
     #[word("rcsp")]
     RateControlled,
-    /// What came in one `frame` goes in the next.
+    /// Packets that arrived in one `frame` leave in the next.
     StopAndGo,
-    /// Hierarchical round robin: so much in each `frame`, and no more.
+    /// Hierarchical round robin: a part of each `frame`, and no more.
     #[word("hrr")]
     HierarchicalRoundRobin,
     /// FIFO+: by arrival, had it waited at each hop as is usual there; then best effort.
     FifoPlus,
-    /// By level, then by arrival, as queues of 802.1Q: 0 without a `level`, best effort last;
-    /// nothing is held.
+    /// By level, then by arrival, as queues of 802.1Q: 0 without a `level`, best effort last; no
+    /// packet is held.
     StrictPriority,
     /// By the time left for each link that is left; then best effort.
     HopLaxity,
@@ -157,7 +157,7 @@ impl Choice for PreemptionWord {
 pub(crate) enum Resources {
     /// Preemption as `preemption` says, at the profile's costs.
     Real,
-    /// Immediate preemption; context switches and cache misses cost nothing (resource §3.1).
+    /// Immediate preemption; context switches and cache misses are free (resource §3.1).
     Ideal,
 }
 
@@ -172,7 +172,7 @@ enum LinkParadigmWords {
     /// Called by the handler, or a new thread after every completion.
     #[word("O3")]
     O3,
-    /// Nobody: packets go to the adapter as they are made, at `hand_over` each, and it schedules
+    /// None: packets go to the adapter as they are made, at `hand_over` each, and it schedules
     /// them.
     Adapter,
 }
@@ -200,9 +200,9 @@ enum HostPlaceWords {
 
 #[words(of = Pace)]
 enum PaceWords {
-    /// What the profile says: it works, and spins until the cost has passed.
+    /// The cost of the profile: it works, and spins until the cost has passed.
     Profile,
-    /// What the work takes on this machine.
+    /// The time of the work on this machine.
     Native,
 }
 
@@ -210,7 +210,7 @@ enum PaceWords {
 enum TransferWords {
     /// The whole packet.
     Full,
-    /// Its header: enough where nobody reads the payload (thesis §4.4.2).
+    /// Its header: enough where no program reads the payload (thesis §4.4.2).
     Headers,
 }
 
@@ -256,7 +256,7 @@ enum StallsWords {
 enum RefusalEffectWords {
     /// The run fails: its exit code is 1.
     Fails,
-    /// Nothing: a refusal is among the outcomes that were looked for.
+    /// None: a refusal is among the expected outcomes.
     Expected,
 }
 
@@ -287,7 +287,7 @@ enum OriginWords {
 enum TestWords {
     /// Fixed priorities would do. One message of a channel is under way at a time.
     DOrder,
-    /// What is due by each instant can be done by then, served by the requested deadlines: admits
+    /// The work due by each instant can be done by then, served by the requested deadlines: admits
     /// more than `d_order`, and deadlines beyond the interval. Stations where channels have levels
     /// go by `d_order`.
     Demand,

@@ -19,7 +19,7 @@ use crate::written::{Either, Entries, Leaf, List, Part, Scalar, Written};
 pub(crate) trait Section: DeserializeOwned + Default {
     /// Its keys as they were read.
     type Keys;
-    /// What decides which keys it may have.
+    /// The kind of section, which decides the keys that it may have.
     type Kind;
     /// The keys that the generator draws by hand, by their fields.
     const BY_HAND: &'static [&'static str];
@@ -38,7 +38,7 @@ pub(crate) struct Key<V> {
     pub(crate) at: Option<Range<usize>>,
     /// Its value: that of the file, or what it is without one.
     pub(crate) value: Result<V, Reported>,
-    /// What would be valid.
+    /// The valid values, in words.
     valid: fn() -> String,
 }
 
@@ -213,7 +213,7 @@ mod tests {
     use crate::schema::schema_of;
     use crate::{document, leaf};
 
-    /// What the trial section fills.
+    /// The type that the trial section fills.
     #[derive(Debug, Default, PartialEq)]
     struct Filled {
         wait: Span,
@@ -231,12 +231,12 @@ mod tests {
         /// A number.
         #[key(of(Host, Switch), default = 4, said = "4, as ever")]
         number: Option<Written<Whole<0, 9>>>,
-        /// Nothing to say.
+        /// A key of hosts.
         #[key(of(Host))]
         quiet: Option<Written<bool>>,
     }
 
-    /// What is read of `text`, and the reasons of its errors.
+    /// The keys that are read of `text`, and the reasons of its errors.
     fn read(text: &str) -> (TrialKeys, Vec<String>) {
         let source = Arc::new(SourceText::new("trial.toml", text));
         let mut diagnostics = Diagnostics::default();

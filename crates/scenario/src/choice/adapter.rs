@@ -56,7 +56,7 @@ enum QueueSelectionWords {
 enum AnswersWords {
     /// All that the adapter says.
     All,
-    /// That packets have come in.
+    /// That packets have arrived.
     Received,
     /// All else: what becomes of commands, and whatever a phase `tells`.
     Sent,
@@ -75,7 +75,7 @@ enum ReleaseWords {
 pub(crate) enum FullAnswers {
     /// It waits in the adapter, and its packet where it is.
     Block,
-    /// The packet, which has come in, is lost; for queues of what is `received` alone.
+    /// The packet, which has arrived, is lost; for queues of what is `received` alone.
     Drop,
 }
 
@@ -85,9 +85,10 @@ enum OverloadWords {
     Block,
     /// It is lost.
     Drop,
-    /// A real-time packet takes the place of a best-effort one that waits; who finds none is lost.
+    /// A real-time packet takes the place of a best-effort one that waits; a packet that finds none
+    /// is lost.
     Priority,
-    /// The least important is lost, of those that wait and the one that comes: best effort before
+    /// The least important is lost, of those that wait and the one that arrives: best effort before
     /// real time, and of that what is due last. For queues in the order `fifo`, `edf`,
     /// `multiclass_edf` or `fixed_priority`.
     Importance,
@@ -97,7 +98,7 @@ enum OverloadWords {
 enum LatePolicyWords {
     /// It is served as any other.
     Keep,
-    /// It is lost, when it comes or when it would be served: nothing more is spent on it.
+    /// It is lost, when it arrives or when it would be served: no more time is spent on it.
     Drop,
 }
 

@@ -35,7 +35,7 @@ enum ForwardingWords {
 /// Overhead of each packet on the link.
 #[words]
 pub(crate) enum Framing {
-    /// Nothing.
+    /// No overhead.
     None,
     /// Preamble, header, check sequence and gap of IEEE 802.3, 38 B in all; a packet is padded to
     /// at least 46 B.
@@ -48,8 +48,8 @@ pub(crate) enum Framing {
 enum RoutingWords {
     /// By the fewest hops, before the run.
     FewestHops,
-    /// At each request by the fewest hops over what works; of several, the one whose narrowest link
-    /// has the most that is not reserved.
+    /// At each request by the fewest hops over what works; of several, the one with the most that
+    /// is not reserved on its narrowest link.
     Widest,
 }
 
@@ -58,13 +58,13 @@ enum RoutingWords {
 pub(crate) enum FaultKind {
     /// A `share` of the adapter's interrupts is lost.
     LostInterrupts,
-    /// A `resource` of the adapter does nothing: a stalled DMA, a hung bus.
+    /// A `resource` of the adapter stands still: a stalled DMA, a hung bus.
     Stall,
-    /// The adapter's command queues take nothing.
+    /// The adapter's command queues take no command.
     FullQueues,
     /// The adapter stands still until its driver resets it.
     Stop,
-    /// With `[signalling]`: the node fails, and restarts with nothing.
+    /// With `[signalling]`: the node fails, and restarts without its state.
     Crash,
     /// With `[signalling]`: the programs of the node fail, and their channels end with their
     /// leases.

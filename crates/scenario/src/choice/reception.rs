@@ -45,13 +45,13 @@ pub(crate) enum PolicyKind {
     Coalescing,
     /// The same with numbers that follow measured rates, as Linux's DIM has it.
     Adaptive,
-    /// An interrupt, then polls of up to `quota` until nothing waits.
+    /// An interrupt, then polls of up to `quota` until no packet waits.
     Napi,
     /// The same, but polls have at most a `share` of each `interval` (Mogul and Ramakrishnan 1997).
     CycleLimited,
-    /// The program does the protocol; the adapter knows whose a packet is (LRP).
+    /// The program does the protocol; the adapter knows the program of a packet (LRP).
     Lazy,
-    /// The same; an interrupt routine finds out whose it is.
+    /// The same; an interrupt routine finds the program of a packet.
     LazySoftware,
 }
 
@@ -77,10 +77,10 @@ pub(crate) enum SharingKind {
 
 #[words(of = Discard)]
 enum DiscardWords {
-    /// What comes when there is no slot.
+    /// The packet that arrives when there is no slot.
     Newest,
-    /// What is late already, wherever it waits; and if there is no slot, what is due last, best
-    /// effort being due never.
+    /// A packet that is late already, wherever it waits; and if there is no slot, the packet that
+    /// is due last, best effort being due never.
     Importance,
     /// If there is no slot, what has the least `importance`, of equals the newest.
     Tag,
@@ -89,7 +89,7 @@ enum DiscardWords {
 /// A control command.
 #[words]
 pub(crate) enum CommandKind {
-    /// What the source of a `channel` says begins to come in.
+    /// The packets of the source of a `channel` begin to arrive.
     CreatePeriodic,
     /// It ends.
     ClearPeriodic,
@@ -113,7 +113,7 @@ pub(crate) enum CommandKind {
 /// Which of its packets a program takes first.
 #[words]
 pub(crate) enum ProgramOrder {
-    /// What was received first.
+    /// The packet received first.
     Arrival,
     /// Real time, then the rest; each in order of arrival.
     Class,
@@ -123,10 +123,9 @@ pub(crate) enum ProgramOrder {
 enum TakenBuffersWords {
     /// When a packet is in it; an overloaded host leaves its routine at once.
     Filled,
-    /// When a packet is announced that will come into it; an overloaded host takes its quota all
-    /// the same.
+    /// When a packet is announced that will fill it; an overloaded host takes its quota all the
+    /// same.
     Promised,
-    /// When a packet is announced that will come into it; an overloaded host leaves its routine at
-    /// once.
+    /// When a packet is announced that will fill it; an overloaded host leaves its routine at once.
     Announced,
 }

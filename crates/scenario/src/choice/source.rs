@@ -21,16 +21,16 @@ pub(crate) enum SourceKind {
     Recorded,
     /// The frames of a generated film, like a recorded one by its summary.
     Mpeg,
-    /// The messages of a list, each at its time; afterwards nothing.
+    /// The messages of a list, each at its time; afterwards none.
     Script,
     /// Keeps the message queue full.
     Continuous,
     /// Has `outstanding` messages under way: when one is transmitted, or lost, the next is sent.
     Closed,
     /// A virtual interface: `outstanding` messages at once, whenever such a round of the channel
-    /// `after` has come; of the two, the first in the file begins.
+    /// `after` has arrived; of the two, the first in the file begins.
     Rounds,
-    /// Sends nothing.
+    /// Sends no message.
     None,
 }
 

@@ -21,8 +21,8 @@ pub(crate) enum FirmwareKind {
 pub(crate) enum DoorbellsKind {
     /// In one queue, first come, first served, as the paper's hardware merges them.
     Merged,
-    /// By virtual interfaces: who keeps its bandwidth goes first, by stamps, and processes take
-    /// turns with the rest. So nobody who keeps a bandwidth waits for more of others than is in
+    /// By virtual interfaces: one that keeps its bandwidth goes first, by stamps, and processes
+    /// take turns with the rest. So none that keeps a bandwidth waits for more of others than is in
     /// hand.
     Apart,
 }

@@ -152,8 +152,7 @@ impl Dice {
         self.stages().further()
     }
 
-    /// The dice of `key` alone. With a range beside its declaration a new key changes nothing else that
-    /// is drawn.
+    /// The dice of `key` alone, so that a new key with a range leaves all other drawn keys as they are.
     pub(crate) fn own(&mut self, key: &'static str) -> &mut Dice {
         let (Self { grid, of, .. }, (seed, number)) = (&*self, self.of);
         let (grid, of) = (*grid, *of);

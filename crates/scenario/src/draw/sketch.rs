@@ -174,7 +174,7 @@ pub(super) fn unsaid<F>() -> Drawn<F> {
     drawn(None)
 }
 
-/// What `draw` draws, where the key has a use.
+/// The value that `draw` makes, where the key has a use.
 pub(super) fn when<F>(used: bool, draw: impl FnOnce() -> Drawn<F>) -> Drawn<F> {
     if used { draw() } else { unsaid() }
 }

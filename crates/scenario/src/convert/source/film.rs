@@ -7,7 +7,7 @@ use super::*;
 /// The summary of a film, and where the scenario gives it; `None` if it gives none.
 pub(super) type Summary = Option<(FilmParameters, Range<usize>)>;
 
-/// What the keys of a film say.
+/// Reads the keys of a film.
 pub(super) fn read(cx: &mut Context<'_>, keys: &SourceKeys) -> Result<Summary, Reported> {
     let sizes = [&keys.min, &keys.max, &keys.mean, &keys.deviation].map(Key::placed);
     let [min, max, mean, deviation] = sizes;
