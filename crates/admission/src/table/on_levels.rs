@@ -3,14 +3,14 @@
 //! A level is served in order of arrival, so all its channels have the response time of the lowest one
 //! ([`super::super::levels`]). Levels are found by that, with one `W` for all.
 //!
-//! At a link alone the bound of a channel is less, in two ways. It waits for one packet of a lower level, or of
-//! best effort, by (1) of [`super::super::below`], which a longer `W` has room for. And higher messages, among
-//! which are those of its level, count until its last packet is selected
+//! At a link alone the bound of a channel is less, in two ways. It waits for one packet of a lower level, or
+//! of best effort, by (1) of [`super::super::below`], for which the `W` of all has room. And higher messages,
+//! among which are those of its level, count until its last packet is selected
 //! ([`super::super::response::selected`]).
 //!
-//! Why does `D_order` not decide by these? A newcomer gets the highest priority that those below tolerate, and
-//! leaves them no more than they need. A channel without lower ones would then have no room for the packet of
-//! a later one, which would be refused.
+//! Why does `D_order` not decide by these? A newcomer gets the highest priority that those below tolerate,
+//! and leaves them no more than they need. A channel without lower ones would then have no room for the
+//! packet of a later one, which would be refused.
 
 use super::super::response::selected::Selected;
 use super::super::terms::ps;

@@ -3,8 +3,9 @@
 //! A message of such a channel is through the host when it arrives: there is no work on it, and no work that
 //! it could wait for. It uses no link. So it is in no order, and no test is about it. Its bound is zero.
 //!
-//! A channel with a program that takes time, or an application that computes, may come later. From then on
-//! messages wait for the CPU, and those that were through have to keep their deadlines among the others.
+//! A channel with a program that takes time, or an application that computes, may be admitted later. From
+//! then on messages wait for the CPU, and those that were through have to keep their deadlines among the
+//! others.
 
 use std::borrow::Cow;
 

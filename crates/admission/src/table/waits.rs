@@ -41,15 +41,15 @@ impl AdmissionTable {
         Ok((wait, self.service_time(request)?))
     }
 
-    /// `W` and the bursts without the packet below, where `shared` is of `population`; `None` where `W` is the
-    /// same for all.
+    /// `W` and the bursts without the packet below, where `shared` is of `population`; `None` where `W` is
+    /// the same for all.
     pub(super) fn without_packet(&self, shared: &Shared, population: &Population) -> Option<u128> {
         let largest = population.with_adapter().filter(|_| self.is_link_alone(population))?;
         Some(shared.constant() - self.on_link(largest))
     }
 
-    /// Whether `W` differs between channels: with the window by (2) of [`super::super::demand`], or with the
-    /// place (`on_levels.rs`).
+    /// Whether `W` differs between channels: with the window by (2) of [`super::super::demand`], or with
+    /// the place (`on_levels.rs`).
     pub(super) fn is_link_alone(&self, population: &Population) -> bool {
         let differs = self.test == Test::Demand || self.environment.levels.is_some();
         differs && !self.environment.early && is_link_alone(&self.environment, population)

@@ -1,4 +1,4 @@
-//! Hosts that take time for messages which come to them through FIFO queues.
+//! Hosts that take time for messages from FIFO queues.
 
 use laxity_admission::Formula;
 use laxity_units::Span;

@@ -4,14 +4,14 @@
 //! message are there by then. So they are at the host like those of a station with a table: in time, and
 //! `I_min` apart. The table of the host needs no more, and its promise is added to that of the queues.
 //!
-//! *No circle.* A host may send into the queues from which it receives. Its promise rests on arrivals in time,
-//! and the bounds of the queues rest on its promise. Neither value follows from the other: the table knows
-//! the contracts only. Assume that some promise or bound is exceeded, and take the first instant at which one
-//! is. What it rests on was kept until then, and each proof needs only what happened before. So it is not
+//! *No circle.* A host may send into the queues from which it receives. Its promise rests on arrivals in
+//! time, and the bounds of the queues rest on its promise. Neither value follows from the other: the table
+//! knows the contracts only. Assume that some promise or bound is exceeded, and take the first instant at
+//! which one is. All that it rests on was kept until then, and each proof needs the past only. So it is not
 //! exceeded.
 //!
-//! Where a channel has no bound at the queues, its messages may come late, several at once. The host then has
-//! no table for any channel, and admission is repeated without it.
+//! Where a channel has no bound at the queues, its messages may arrive late, several at once. The host then
+//! has no table for any channel, and admission is repeated without it.
 
 use laxity_qos::channel::LinkId;
 use laxity_units::Span;
