@@ -94,8 +94,13 @@ impl Answered {
             Some(Ok(Reservation { reserved, unbounded, queues })) => {
                 let mut hops: Vec<Hop> = reserved.iter().map(|reserved| all.hop(i, reserved)).collect();
                 backlog::backlogs(experiment, i, &notices, &mut hops, &queues);
-                hops.extend(queues);
-                // A receiving host may be behind queues.
+                for queue in queues {
+                    match hops.iter_mut().find(|hop| hop.hop == queue.hop) {
+                        // The host behind the queues.
+                        Some(end) => end.backlog = end.backlog.min(queue.backlog),
+                        None => hops.push(queue),
+                    }
+                }
                 hops.sort_by_key(|hop| hop.hop);
                 match unbounded {
                     None => Promise::Admitted(hops),
@@ -137,6 +142,11 @@ impl<'a> All<'a> {
     /// knows of the packet.
     pub(super) fn way(&self, channel: &ChannelSpec, hop: usize) -> Span {
         longest_way(self.experiment, channel, hop, self.notices)
+    }
+
+    /// How late the station may hear of a frame.
+    pub(super) fn notice(&self, station: usize) -> Span {
+        self.notices[station]
     }
 
     /// The promise to channel `i` where it has `reserved`, without the number of its packets.

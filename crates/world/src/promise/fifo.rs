@@ -422,20 +422,23 @@ impl Part<'_> {
             let role = if hop == 0 { Role::Send } else { Role::Relay };
             hops.push(self.hop(channel, (hop, node, role), (kept.saturating_sub(own), own), backlog));
         }
+        let before = entry.before.iter().chain(&hops);
+        let until = before.fold(Span::ZERO, |all, hop| all.saturating_add(hop.kept).saturating_add(hop.way));
+        // A message can wait for the bound of its whole path, and is early by its jitter at most.
+        let present = |stay: Span| {
+            let window =
+                until.saturating_add(stay).saturating_add(found.jitter[0]).saturating_add(found.jitter[0]);
+            self.within(entry, window).saturating_mul(packets)
+        };
         if at_once {
-            let before = entry.before.iter().chain(&hops);
-            let all =
-                before.fold(Span::ZERO, |all, hop| all.saturating_add(hop.kept).saturating_add(hop.way));
-            // A message can wait for the bound of its whole path, and is early by its jitter at most.
-            let present =
-                self.within(entry, all.saturating_add(found.jitter[0]).saturating_add(found.jitter[0]));
             let here = (last, channel.route[last], Role::Receive);
-            hops.push(self.hop(channel, here, (Span::ZERO, Span::ZERO), present.saturating_mul(packets)));
+            hops.push(self.hop(channel, here, (Span::ZERO, Span::ZERO), present(Span::ZERO)));
+        } else if let Some(end) = &entry.end {
+            let backlog = present(end.kept.saturating_add(self.all.notice(end.node)));
+            hops.push(Hop { backlog, ..end.clone() });
         }
-        let slowest =
-            hops.iter().chain(&entry.end).max_by_key(|hop| hop.kept).map_or(channel.route[0], |hop| hop.node);
-        let all = entry.before.iter().chain(&hops).chain(&entry.end);
-        let promise = Promise::Admitted(all.cloned().collect());
+        let slowest = hops.iter().max_by_key(|hop| hop.kept).map_or(channel.route[0], |hop| hop.node);
+        let promise = Promise::Admitted(entry.before.iter().chain(&hops).cloned().collect());
         match promise.end_to_end_bound() {
             Some(bound) if bound <= deadline => Answer::Tail(Ok(hops)),
             Some(bound) => Answer::Late(Deficit::Time(bound.saturating_sub(deadline)), slowest),

@@ -35,6 +35,23 @@ fn a_receiver_that_takes_time_has_its_part_of_the_bound() {
     assert_eq!(found.iter().map(|(_, worst)| *worst).fold(0.0, f64::max), 90.0 + 80.0 + 2.0 * 55.0);
 }
 
+/// Hosts by order of arrival hold no early message. Of a source within its contract the receiver has no more
+/// than are sent until one is done.
+#[test]
+fn a_receiver_behind_hosts_that_hold_nothing_has_room_for_what_they_send() {
+    let both = [channel("a", "a", "r", "462 B", "4 ms"), channel("b", "b", "r", "462 B", "4 ms")].concat();
+    let by_deadlines = "[node.r]\nhost.costs = { context_switch = \"5 us\", receive_packet = \"30 us\", receive_message = \"20 us\" }\n\
+         host.subsystem = { cpu = \"multiclass_edf\", link = { order = \"multiclass_edf\" } }\n";
+    let text = [HEAD, &STAR.replace("[node.r]\n", by_deadlines), &both].concat();
+    for promise in promises(&of(&text)) {
+        let kept: Vec<Span> = promise.hops().iter().map(|hop| hop.kept).collect();
+        assert_eq!(kept, [40, 80, 165].map(Span::from_us));
+        // In 285 us each source sends once.
+        assert_eq!(promise.hops().last().map(|hop| hop.backlog), Some(1));
+    }
+    assert!(bound_and_worst(&text).iter().all(|(bound, worst)| worst <= bound));
+}
+
 /// Hosts send into the queues from which they receive.
 #[test]
 fn hosts_send_and_receive_through_the_same_switch() {
