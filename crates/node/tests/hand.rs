@@ -59,9 +59,9 @@ fn requests_that_wait_share_a_frame() {
 }
 
 /// A node promises 3250 us at least: a datagram of 1072 us that it waits for, two signalling
-/// messages of 803 us, and the packet of 572 us. The destination counts the datagram only. They
-/// share 30 000 us, so a node has 3250 × 30 000 / 10 822 = 9009.425 us. Remaining time travels in
-/// whole nanoseconds.
+/// messages of 803 us, and the packet of 572 us. The destination needs no time. Of 30 000 us 20 250 are
+/// left. The destination counts as a tenth of the mean in their division, 243.75 us, so a node has
+/// 3250 + 20 250 × 3250 / 9993.75 = 9835.366 us. Remaining time travels in whole nanoseconds.
 #[test]
 fn a_message_is_held_at_each_node_until_its_logical_arrival() {
     let mut line = Line::new(4, None);
@@ -70,8 +70,8 @@ fn a_message_is_held_at_each_node_until_its_logical_arrival() {
     assert_eq!(line.send(id, 500), us(50_300));
     line.until(us(60_000));
     let ps = |ps| Time::ZERO + Span::from_ps(ps);
-    let held = [(0, 20_000_000_000), (1, 29_109_425_000), (2, 38_218_850_000)];
-    let deadlines = [9_009_425_244, 9_009_425_245, 9_009_425_245];
+    let held = [(0, 20_000_000_000), (1, 29_935_365_000), (2, 39_870_730_000)];
+    let deadlines = [9_835_365_853; 3];
     let expected: Vec<_> = held
         .into_iter()
         .zip(deadlines)
@@ -79,7 +79,7 @@ fn a_message_is_held_at_each_node_until_its_logical_arrival() {
         .collect();
     assert_eq!(line.left(Some(id)), expected);
     let delivered: Vec<_> = delivered(&line);
-    assert_eq!(delivered, [(ps(38_890_850_000), 500)]);
+    assert_eq!(delivered, [(ps(40_542_730_000), 500)]);
 }
 
 fn delivered(line: &Line) -> Vec<(Time, usize)> {
@@ -105,14 +105,14 @@ fn after_a_late_packet(fault: Option<NodeFault>) -> Vec<Time> {
     line.left(Some(id)).into_iter().filter(|(_, node, _)| *node == 1).map(|(at, ..)| at).collect()
 }
 
-/// Without the fault a message leaves node 1 9109.425 us after it leaves the source. The regulator
+/// Without the fault a message leaves node 1 9935.365 us after it leaves the source. The regulator
 /// keeps 50 ms behind the late message, and the pause before the third message makes up for it.
 #[test]
 fn lateness_stays_until_the_source_pauses() {
     let ns = |ns| Time::ZERO + Span::from_ns(ns);
-    assert_eq!(after_a_late_packet(None), [ns(49_109_425), ns(99_109_425), ns(159_109_425)]);
+    assert_eq!(after_a_late_packet(None), [ns(49_935_365), ns(99_935_365), ns(159_935_365)]);
     let broken = after_a_late_packet(Some(NodeFault::RegulatorMissing));
-    assert_eq!(broken, [ns(49_109_425), ns(79_109_425), ns(159_109_425)]);
+    assert_eq!(broken, [ns(49_935_365), ns(79_935_365), ns(159_935_365)]);
 }
 
 /// A film at the rate of its contract: it has 150 ms of its 200 ms at the nodes that send, as no
