@@ -36,7 +36,11 @@
 //!   `p`, the longest work on one packet, a level packet is started by that call, `C_l`, and not
 //!   only when the block ends;
 //! * in a block of work that does not call, an application that computes or a program, of `b` at
-//!   most. When it ends, a thread runs.
+//!   most. When it ends, a thread runs;
+//! * in the switch to a handler that makes no packet. One that works ahead keeps the place of the
+//!   message that it is done with, until it has the CPU again and finds that its next one is early.
+//!   It does not call, and when it has found that, a thread runs: `b = 0`. (32 channels with an early
+//!   message each took 9808 us of 9795.)
 //!
 //! Work above the handlers delays all of that, and is counted in the trajectory's interference.
 //! Every such gap ends with the start of a level packet, and each such start ends one gap, so it
@@ -46,7 +50,7 @@
 //! per_start = max(C_sw + C_cm + p,  [C_sw + C_cm + b] + C_sw + C_cm + C_th) + C_l + C_i
 //! ```
 //!
-//! (`b` where there is such a block). A host with several links has handlers that call for another
+//! (`b` where there is such a block, or a handler works ahead). A host with several links has handlers that call for another
 //! than ours: there the first of these is a thread's too, after the longest block of any handler.
 //! With several places the time up to a start is charged to that, and from there to the next. That
 //! is all that [`crate::station::window`] asks of the host that hands packets over: (1) there
@@ -78,7 +82,8 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
     let by_thread = Environment { host: HostCosts { link_scheduling: call, ..*host }, ..environment.clone() };
     let switch = ps(host.switch());
     let (stretch, once) = stolen(&by_thread, population)?;
-    let silent = if population.silent == 0 { 0 } else { switch + population.silent };
+    let is_silent = population.silent > 0 || environment.ahead;
+    let silent = if is_silent { switch + population.silent } else { 0 };
     let called = match environment.others.is_empty() {
         true => switch + population.step,
         false => switch + population.block + thread,
