@@ -79,7 +79,7 @@ use crate::experiment::{
 pub use covered::CoveredBy;
 pub(crate) use covered::{Coverage, Covered, Holding, Row};
 pub(crate) use faults::stalls;
-pub(crate) use fifo::{delivers_at_once, passes, queue, way as keeps_order};
+pub(crate) use fifo::{delivers_at_once, is_queue, passes, queue, way as keeps_order};
 use host::{by_level, clock_of_host, host_policies, levels, patient};
 pub(crate) use host::{spaced, thread_per_message};
 pub(crate) use incoming::{Frames, Incoming, frames_apart, incoming, notice, notices};

@@ -29,9 +29,17 @@ use crate::experiment::{
 /// Whether `station` is a link behind a FIFO queue that network calculus can bound, or why not;
 /// `None` if it is another station.
 pub(crate) fn queue(experiment: &Experiment, station: usize) -> Option<Result<(), Uncovered>> {
+    is_queue(experiment, station).then(|| match experiment.outlet(station) {
+        Some(_) => port(experiment, station),
+        None => host(experiment, station),
+    })
+}
+
+/// Whether `station` is a link behind a FIFO queue, which may have a bound or not.
+pub(crate) fn is_queue(experiment: &Experiment, station: usize) -> bool {
     match experiment.outlet(station) {
-        Some(outlet) => outlet.config.order.keeps_arrivals().then(|| port(experiment, station)),
-        None => is_free(experiment, station, Order::Fifo).then(|| host(experiment, station)),
+        Some(outlet) => outlet.config.order.keeps_arrivals(),
+        None => is_free(experiment, station, Order::Fifo),
     }
 }
 
@@ -84,13 +92,12 @@ fn is_free(experiment: &Experiment, node: usize, order: Order) -> bool {
 /// arrival if that is later.
 pub(crate) fn delivers_at_once(experiment: &Experiment, node: usize) -> bool {
     let subsystem = &experiment.host(node).subsystem;
-    let programs =
-        experiment.channels.iter().any(|channel| channel.reader.is_some() && ends_at(channel, node));
+    let program = |channel: &ChannelSpec| channel.reader.is_some() && ends_at(channel, node);
     subsystem.enforcement
-        && !programs
         && is_free(experiment, node, subsystem.link.order)
         && experiment.emulation.host == HostPlace::Model
         && experiment.faults.iter().all(|fault| fault.node != node)
+        && !experiment.channels.iter().any(program)
 }
 
 fn ends_at(channel: &ChannelSpec, node: usize) -> bool {
@@ -200,6 +207,5 @@ pub(crate) fn way(network: &Network) -> Result<(), Uncovered> {
 
 /// Whether a real-time channel passes a queue that [`queue`] finds.
 pub(crate) fn passes(experiment: &Experiment, channel: &ChannelSpec) -> bool {
-    let queues = |station: &usize| queue(experiment, *station).is_some();
-    channel.class == Class::RealTime && channel.senders().iter().any(queues)
+    channel.class == Class::RealTime && channel.senders().iter().any(|station| is_queue(experiment, *station))
 }

@@ -20,7 +20,7 @@
 use laxity_units::{Bytes, Span};
 
 use super::answer::Promise;
-use crate::coverage::{Coverage, queue};
+use crate::coverage::{Coverage, is_queue};
 use crate::experiment::{AdapterSpec, ChannelSpec, Experiment};
 
 /// A lower bound on the delay of the messages of `channel` from their logical arrival, where its
@@ -81,6 +81,6 @@ pub(super) fn unkept(experiment: &Experiment, coverage: &Coverage, channel: &Cha
     channel.asks.jitter?;
     let first = channel.route[0];
     let works_ahead = coverage.first(first).is_ok_and(|covered| covered.ahead);
-    let ahead = queue(experiment, first).is_some() || works_ahead && experiment.launch(first).is_none();
+    let ahead = is_queue(experiment, first) || works_ahead && experiment.launch(first).is_none();
     ahead.then(|| "its messages may leave ahead of their logical arrival, so no jitter is bounded".into())
 }

@@ -125,6 +125,11 @@ pub fn passes_queues(experiment: &Experiment) -> bool {
     experiment.channels.iter().any(|channel| passes(experiment, channel))
 }
 
+/// The promises of `hops` and the ways behind them.
+fn through<'a>(hops: impl Iterator<Item = &'a Hop>) -> Span {
+    hops.fold(Span::ZERO, |all, hop| all.saturating_add(hop.kept).saturating_add(hop.way))
+}
+
 fn refusal(experiment: &Experiment, deficit: Deficit, node: usize) -> Refused {
     let selects = experiment.outlet(node).is_some_and(|outlet| outlet.config.selection.is_some());
     let (resource, reason) = match deficit {
@@ -422,8 +427,7 @@ impl Part<'_> {
             let role = if hop == 0 { Role::Send } else { Role::Relay };
             hops.push(self.hop(channel, (hop, node, role), (kept.saturating_sub(own), own), backlog));
         }
-        let before = entry.before.iter().chain(&hops);
-        let until = before.fold(Span::ZERO, |all, hop| all.saturating_add(hop.kept).saturating_add(hop.way));
+        let until = through(entry.before.iter().chain(&hops));
         // A message can wait for the bound of its whole path, and is early by its jitter at most.
         let present = |stay: Span| {
             let window =

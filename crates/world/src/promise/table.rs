@@ -26,7 +26,7 @@ use super::frames::Inside;
 use super::leg::Leg;
 use super::links::{Links, promising};
 use super::station::{GoesBy, Station};
-use crate::coverage::{Coverage, Holding, Row, Uncovered, notices, queue};
+use crate::coverage::{Coverage, Holding, Row, Uncovered, is_queue, notices};
 use crate::experiment::{ChannelSpec, Experiment, Placement};
 pub(super) use paying::behind;
 
@@ -167,7 +167,7 @@ impl Tables {
             let inside = inside_at(&self.inside, experiment, channel, hop);
             let host = match &mut self.hosts[node] {
                 Ok(host) => host,
-                Err(why) if goes_on && queue(experiment, node).is_some() => {
+                Err(why) if goes_on && is_queue(experiment, node) => {
                     by_queues = by_queues.or(Some(*why));
                     leg.leaves(None, own.deadline());
                     continue;
@@ -194,10 +194,8 @@ impl Tables {
     /// Whether `channel` ends behind FIFO queues at a host that takes time for its messages, and that has a
     /// table.
     fn ends_behind_queues(&self, experiment: &Experiment, channel: &ChannelSpec) -> bool {
-        fifo::receiver(experiment, channel).is_some_and(|end| {
-            let receives = self.hosts_of(experiment, channel).any(|(_, role)| role == Role::Receive);
-            receives && self.hosts[end].is_ok()
-        })
+        let Some((end, Role::Receive)) = self.hosts_of(experiment, channel).last() else { return false };
+        self.hosts[end].is_ok() && fifo::receiver(experiment, channel).is_some()
     }
 
     /// Whether [`admit`](Self::admit) would succeed, without a reservation.

@@ -18,7 +18,7 @@ use laxity_units::Span;
 
 use super::super::answer::Refused;
 use super::super::table::{Reservation, Tables};
-use super::{Entry, Part, passes};
+use super::{Entry, Part, passes, through};
 use crate::coverage::{Uncovered, delivers_at_once};
 use crate::experiment::{ChannelSpec, Experiment};
 
@@ -53,12 +53,9 @@ impl Part<'_> {
     pub(super) fn room(&self, entry: &Entry) -> (bool, Span) {
         let channel = self.channel(entry);
         let hops = entry.first..channel.route.len() - 1;
-        let ways = hops.clone().fold(Span::ZERO, |all, hop| all.saturating_add(self.all.way(channel, hop)));
-        let before = entry.before.iter();
-        let before = before
-            .chain(&entry.end)
-            .fold(ways, |all, hop| all.saturating_add(hop.kept).saturating_add(hop.way));
-        let room = channel.deadline.unwrap_or(Span::MAX).saturating_sub(before);
+        let ways = hops.fold(Span::ZERO, |all, hop| all.saturating_add(self.all.way(channel, hop)));
+        let others = through(entry.before.iter().chain(&entry.end)).saturating_add(ways);
+        let room = channel.deadline.unwrap_or(Span::MAX).saturating_sub(others);
         let packet = channel.spec.largest_packet(self.experiment.packet());
         let own = channel.senders()[entry.first..].iter().filter_map(|&station| {
             let link = self.experiment.link(station, LinkId::FIRST)?;

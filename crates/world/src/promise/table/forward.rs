@@ -14,7 +14,7 @@ use super::super::division::{self, Needs};
 use super::super::environment::applications;
 use super::super::leg::Leg;
 use super::{Reservation, Tables, longest_way};
-use crate::coverage::{queue, thread_per_message};
+use crate::coverage::{is_queue, thread_per_message};
 use crate::experiment::{ChannelSpec, Experiment};
 
 /// The forward phase of establishment: what the hops of a path can promise.
@@ -160,7 +160,7 @@ impl Tables {
             let way = |hop: usize| longest_way(experiment, channel, hop, &self.notices);
             let before = hop.checked_sub(1).map_or(Span::ZERO, way);
             let Ok(host) = &self.hosts[node] else {
-                if goes_on && queue(experiment, node).is_some() {
+                if goes_on && is_queue(experiment, node) {
                     // Its bound is not known yet, and is no less than this.
                     let packet = channel.spec.largest_packet(experiment.packet());
                     let link = experiment.link(node, experiment.link_out(channel, hop));
