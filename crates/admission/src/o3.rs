@@ -50,8 +50,8 @@
 //! per_start = max(C_sw + C_cm + p,  [C_sw + C_cm + b] + C_sw + C_cm + C_th) + C_l + C_i
 //! ```
 //!
-//! (`b` where there is such a block, or a handler works ahead). A host with several links has handlers that call for another
-//! than ours: there the first of these is a thread's too, after the longest block of any handler.
+//! (`b` where there is such a block, or a handler works ahead). A host with several links has handlers
+//! that call for another than ours: there the first of these is a thread's too, after the longest block of any handler.
 //! With several places the time up to a start is charged to that, and from there to the next. That
 //! is all that [`crate::station::window`] asks of the host that hands packets over: (1) there
 //! charges an instant to `per_start` if a packet and a slot for it wait, and the window is closed

@@ -88,9 +88,9 @@ impl ByLevel<'_> {
                     responses.push(together()?);
                     continue;
                 }
-                let mut others = tasks[..=higher].to_vec();
-                let task = others.remove(self.above.len() + at);
-                let (own, limit) = (Selected { wait: constant, task, last: self.last(at) }, deadline(&at));
+                let place = (self.above.len() + at, &self.channels[at].0);
+                let (own, others) = selected(self.environment, constant, tasks[..=higher].to_vec(), place);
+                let limit = deadline(&at);
                 responses.push(match own.response(&others, limit, &sharp) {
                     Ok(response) => response,
                     Err(Late::Untold) => together()?,
@@ -105,12 +105,19 @@ impl ByLevel<'_> {
         }
         Ok(responses)
     }
+}
 
-    /// Time of the last packet of a message on the link.
-    fn last(&self, at: usize) -> u128 {
-        let fragmentation = self.channels[at].0.spec().fragmentation(self.environment.packet);
-        ps(self.environment.link.transmit(fragmentation.last()))
-    }
+/// The channel of `request` at the place `at` of a `level` with all above it, for which it waits `wait`, and
+/// the others.
+pub(super) fn selected(
+    environment: &Environment,
+    wait: u128,
+    mut level: Vec<Task>,
+    (at, request): (usize, &Request),
+) -> (Selected, Vec<Task>) {
+    let task = level.remove(at);
+    let last = request.spec().fragmentation(environment.packet).last();
+    (Selected { wait, task, last: ps(environment.link.transmit(last)) }, level)
 }
 
 /// `W` above `lower`, where `shared` is of `population`.

@@ -51,13 +51,11 @@ impl AdmissionTable {
         let blocked_by = place.checked_sub(1).map(|lowest| self.channels[lowest].id);
         match response_or_line(own, higher, deadline, &effort) {
             Ok(response) => {
-                let mut placed =
-                    Placed { place, bound: response, least: response, task, shared: None, tasks: None };
-                if let Some(levels) = self.environment.levels {
-                    (placed.least, placed.bound) =
-                        self.bounds_on_level(&shared, all, (request, task), place, levels)?;
-                }
-                Ok(Placed { shared: changed.then_some(shared), tasks, ..placed })
+                let (least, bound) = match self.environment.levels {
+                    Some(levels) => self.bounds_on_level(&shared, all, (request, task), place, levels)?,
+                    None => (response, response),
+                };
+                Ok(Placed { place, bound, least, task, shared: changed.then_some(shared), tasks })
             }
             Err(late) => {
                 let late = diagnosed(late, (own, higher), deadline, &effort);

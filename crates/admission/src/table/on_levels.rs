@@ -12,8 +12,7 @@
 //! and leaves them no more than they need. A channel without lower ones would then have no room for the
 //! packet of a later one, which would be refused.
 
-use super::super::response::selected::Selected;
-use super::super::terms::ps;
+use super::by_level::selected;
 use super::*;
 
 /// A link alone.
@@ -80,15 +79,10 @@ impl<'a> OnLevels<'a> {
     ) -> u64 {
         let together = self.together(place);
         let Some(alone) = alone.filter(|_| request.is_sent()) else { return together };
-        let level = self.claims[..=self.lowest(place)].iter().enumerate().filter(|(at, _)| *at != place);
-        let others: Vec<Task> =
-            self.above.iter().copied().chain(level.map(|(_, claim)| claim.task)).collect();
-        let last = request.spec().fragmentation(alone.environment.packet).last();
-        let own = Selected {
-            wait: self.wait(place, alone),
-            task: self.claims[place].task,
-            last: ps(alone.environment.link.transmit(last)),
-        };
+        let level = self.claims[..=self.lowest(place)].iter().map(|claim| claim.task);
+        let level = self.above.iter().copied().chain(level).collect();
+        let channel = (self.above.len() + place, request);
+        let (own, others) = selected(alone.environment, self.wait(place, alone), level, channel);
         own.response(&others, together, effort).unwrap_or(together)
     }
 }

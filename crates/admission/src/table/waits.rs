@@ -33,11 +33,9 @@ impl AdmissionTable {
         request: &Request,
         bound: &Bound,
     ) -> Result<(Breakdown, Breakdown), AdmissionRefusal> {
-        let mut wait = self.wait_time(request)?;
-        if self.test == Test::DOrder && self.is_link_alone(&self.found_with(request)) {
-            wait =
-                Breakdown::default().and("packets already with the adapter", u128::from(bound.wait.as_ps()));
-        }
+        let by_place = self.test == Test::DOrder && self.is_link_alone(&self.found_with(request));
+        let packet = || Breakdown::default().and("packets already with the adapter", ps(bound.wait));
+        let wait = if by_place { packet() } else { self.wait_time(request)? };
         Ok((wait, self.service_time(request)?))
     }
 
