@@ -252,17 +252,15 @@ impl AdmissionTable {
         match self.test {
             // The newcomer's place depends on the others' deadlines and not on its own.
             Test::DOrder => self.least_deadline_from(request, 0),
-            Test::Demand if self.is_through(request) => Ok(LEAST_DEADLINE),
-            Test::Demand => self.with_all_in_order(request)?.least_by_demand(request),
+            Test::Demand => {
+                self.in_order(request)?.map_or(Ok(LEAST_DEADLINE), |table| table.least_by_demand(request))
+            }
         }
     }
 
     /// The same under `D_order`, no higher than `from`.
     pub fn least_deadline_from(&self, request: &Request, from: usize) -> Result<Span, AdmissionRefusal> {
-        if self.is_through(request) {
-            return Ok(LEAST_DEADLINE);
-        }
-        let table = self.with_all_in_order(request)?;
+        let Some(table) = self.in_order(request)? else { return Ok(LEAST_DEADLINE) };
         Ok(Span::from_ps(table.place_by_order(&request.loosest(), from)?.least))
     }
 
@@ -270,10 +268,7 @@ impl AdmissionTable {
     /// any lower one; `None` if they tolerate it at none, or no deadline up to `I_min` could be
     /// promised there.
     pub fn highest_priority(&self, request: &Request) -> Option<usize> {
-        if self.is_through(request) {
-            return Some(0);
-        }
-        let table = self.with_all_in_order(request).ok()?;
+        let Some(table) = self.in_order(request).ok()? else { return Some(0) };
         table.place_by_order(&request.loosest(), 0).ok().map(|placed| placed.place)
     }
 
@@ -285,12 +280,10 @@ impl AdmissionTable {
     /// The same, under `D_order` at a priority no higher than `from`, counted from the highest;
     /// there are as many channels at least.
     pub fn request_from(&mut self, request: Request, from: usize) -> Decision {
-        if self.is_through(&request) {
-            return self.let_through(request);
-        }
-        match self.with_all_in_order(&request) {
-            Ok(Cow::Borrowed(_)) => self.put_in_order(request, from),
-            Ok(Cow::Owned(mut table)) => {
+        match self.in_order(&request) {
+            Ok(None) => self.let_through(request),
+            Ok(Some(Cow::Borrowed(_))) => self.put_in_order(request, from),
+            Ok(Some(Cow::Owned(mut table))) => {
                 let decision = table.put_in_order(request, from);
                 if matches!(decision, Decision::Admitted { .. }) {
                     *self = table;

@@ -16,16 +16,22 @@ use laxity_qos::channel::Role;
 impl AdmissionTable {
     /// Whether messages of `request` take no time here, beside the admitted channels.
     pub(super) fn is_through(&self, request: &Request) -> bool {
-        let all = self.population.with(&self.environment, request);
-        request.role() == Role::Receive && is_without_cpu(&self.environment, &all)
+        request.role() == Role::Receive && self.is_without_cpu(request)
     }
 
-    /// The table for a decision about `request`: the same, or with all channels in order; or why they
-    /// cannot be.
-    pub(super) fn with_all_in_order(&self, request: &Request) -> Result<Cow<'_, Self>, AdmissionRefusal> {
-        let all = self.population.with(&self.environment, request);
-        if self.through.is_empty() || is_without_cpu(&self.environment, &all) {
-            return Ok(Cow::Borrowed(self));
+    fn is_without_cpu(&self, request: &Request) -> bool {
+        is_without_cpu(&self.environment, &self.population.with(&self.environment, request))
+    }
+
+    /// The table for a decision about `request`: the same, or with all channels in order, or why they
+    /// cannot be; `None` if `request` is through.
+    pub(super) fn in_order(&self, request: &Request) -> Result<Option<Cow<'_, Self>>, AdmissionRefusal> {
+        let is_free = self.is_without_cpu(request);
+        if is_free && request.role() == Role::Receive {
+            return Ok(None);
+        }
+        if is_free || self.through.is_empty() {
+            return Ok(Some(Cow::Borrowed(self)));
         }
         let mut ordered = Self { through: Vec::new(), ..self.clone() };
         for (id, request) in &self.through {
@@ -35,7 +41,7 @@ impl AdmissionTable {
             }
         }
         ordered.next_id = self.next_id;
-        Ok(Cow::Owned(ordered))
+        Ok(Some(Cow::Owned(ordered)))
     }
 
     /// Admits a channel that is through.
