@@ -154,8 +154,7 @@ reasons! {
     PortLatency "node.order" "no latency is known of the order at a port";
     Rounds "via.renegotiate" "rounds are of virtual interfaces, which have an analysis of their own";
     FifoLeft "node.order"
-        "no analysis covers a path that leaves FIFO queues for a relay or a port that goes by deadlines or \
-         rates, or copies that are counted beside a receiver behind FIFO queues";
+        "copies of a channel are not counted beside a host or a port that has messages from FIFO queues";
     FifoTwice "channel.route" "no analysis covers a channel that passes a FIFO queue twice";
     FifoEarly "node.horizon"
         "any number of early packets may join a FIFO queue from a station that does not hold them: \

@@ -79,7 +79,7 @@ impl Answered {
     /// The promises; or why there are none.
     fn promises(self, experiment: &Experiment, formula: Formula) -> Result<Promises, Uncovered> {
         let Self { tables, notices, answers, unkept } = self;
-        let unbounded = |answer: &Result<Reservation, _>| answer.as_ref().ok().and_then(|it| it.unbounded);
+        let unbounded = |answer: &Result<Reservation, _>| Some(answer.as_ref().ok()?.unbounded?.1);
         let mut all = answers.iter().flatten().map(unbounded);
         if let Some(Some(why)) = all.next()
             && all.all(|unbounded| unbounded.is_some())
@@ -96,15 +96,15 @@ impl Answered {
                 backlog::backlogs(experiment, i, &notices, &mut hops, &queues);
                 for queue in queues {
                     match hops.iter_mut().find(|hop| hop.hop == queue.hop) {
-                        // The host behind the queues.
-                        Some(end) => end.backlog = end.backlog.min(queue.backlog),
+                        // A station behind the queues.
+                        Some(table) => table.backlog = table.backlog.min(queue.backlog),
                         None => hops.push(queue),
                     }
                 }
                 hops.sort_by_key(|hop| hop.hop);
                 match unbounded {
                     None => Promise::Admitted(hops),
-                    Some(why) => Promise::Unbounded(why, hops),
+                    Some((_, why)) => Promise::Unbounded(why, hops),
                 }
             }
         });
@@ -142,6 +142,11 @@ impl<'a> All<'a> {
     /// knows of the packet.
     pub(super) fn way(&self, channel: &ChannelSpec, hop: usize) -> Span {
         longest_way(self.experiment, channel, hop, self.notices)
+    }
+
+    /// Why `channel` has no promise of a table at `hop`.
+    pub(super) fn without_table(&self, channel: &ChannelSpec, hop: usize) -> Uncovered {
+        self.tables.without(channel.route[hop]).unwrap_or(Uncovered::FifoLeft)
     }
 
     /// How late the station may hear of a frame.
@@ -259,7 +264,7 @@ pub fn fill(
         return Ok(Filled { admitted, stopped: admitted == limit });
     }
     // The bounds of queues are not asked for each copy.
-    fifo::receivers(experiment).for_each(|node| coverage.withdraw(node, Uncovered::FifoLeft));
+    fifo::stations_behind(experiment).for_each(|node| coverage.withdraw(node, Uncovered::FifoLeft));
     let mut tables = Tables::new(experiment, &coverage, formula);
     if let Some(why) = tables.unbounded(&experiment.channels[index]) {
         return Err(why);

@@ -11,51 +11,43 @@
 //!   launch times a packet leaves the station no sooner than that, so the jitter is shorter by them.
 //!   Packets that share the link of that station arrive one after the other.
 //!
-//! The bound is the promise of the stations before, the bound of the network, the promise of the host
-//! behind it (`fifo/end.rs`), and the paths between stations. Each path takes a constant time, which shifts
-//! all arrivals at a station alike, so the network needs none of them. The promise at a queue is the growth
-//! of the bound there.
+//! Queues in a row on a path are one flow of the network. A station with a table behind them holds messages
+//! until the bound of the row (`fifo/behind.rs`), so a further row is a flow of its own, with the jitter of
+//! that station alone.
+//!
+//! The bound is the promises of the stations with tables, the bounds of the rows, and the paths between
+//! stations. Each path takes a constant time, which shifts all arrivals at a station alike, so the network
+//! needs none of them. The promise at a queue is the growth of the bound there.
 
-mod end;
+mod answer;
+mod behind;
 mod metered;
 mod present;
 mod server;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use laxity_admission::{
-    AdmissionId, AdmissionRefusal, Bound, Breakdown, Claimant, Deficit, Reason, Scarce, Term,
-};
+use laxity_admission::{AdmissionRefusal, Claimant, Deficit, Reason, Scarce};
 use laxity_curves::{Bucket, Effort, Flow, QueueNetwork, Unbounded, bounds_where};
-use laxity_qos::channel::{LinkId, Role};
+use laxity_qos::channel::LinkId;
 use laxity_qos::costs::LinkCosts;
 use laxity_units::{Bytes, Span};
 
-pub(super) use self::end::{late, receiver, receivers};
+use self::answer::Answer;
+pub(super) use self::behind::{goes_on, late, stations_behind};
 pub(super) use self::server::of_host;
 use self::server::{frames, limits, server};
 use super::admit::All;
-use super::analyses::Reading;
-use super::answer::{Hop, Promise, Refused};
+use super::answer::{Hop, Refused};
 use super::refusal::are_copies;
-use super::table::{Reservation, Reserved, Tables};
-use crate::coverage::{Uncovered, delivers_at_once, keeps_order, passes, queue};
+use super::table::{Reservation, Tables};
+use crate::coverage::{Uncovered, keeps_order, passes, queue};
 use crate::experiment::{ChannelSpec, Experiment};
 use crate::traffic::conformance::conforms;
 
-/// The promises of a channel's queues, the receiver included if it delivers at once; or why there
-/// are none.
-type Tail = Result<Vec<Hop>, Uncovered>;
-
 /// The limits that a channel keeps somewhere, and the jitter since then.
 type Arrivals = (Vec<Bucket>, Span);
-
-/// The answer to a channel that passes queues.
-enum Answer {
-    Tail(Tail),
-    /// The bound exceeds the deadline by this, or there is none; where it grows most.
-    Late(Deficit, usize),
-}
 
 /// Admits the channels that pass FIFO queues, in the order of the file, and writes their promises
 /// into the reservations that `answers` has.
@@ -67,7 +59,10 @@ pub(super) fn admit(
 ) {
     let stations = (0..experiment.stations()).map(|station| queue(experiment, station));
     let queues: Vec<Option<Result<(), Uncovered>>> = stations.collect();
-    let passes = |i: &usize| first(&queues, &experiment.channels[*i]).is_some();
+    let passes = |i: &usize| {
+        let senders = experiment.channels[*i].senders();
+        senders.iter().any(|station| queues[*station].is_some())
+    };
     let reserved = |i: &usize| matches!(answers[*i], Some(Ok(_)));
     let mut active: Vec<usize> = (0..answers.len()).filter(|i| passes(i) && reserved(i)).collect();
     loop {
@@ -91,10 +86,11 @@ pub(super) fn admit(
         }
         if number == active.len() && (number == 0 || !found.is_empty()) {
             for (i, answer) in active.into_iter().zip(found) {
-                let (Some(Ok(reservation)), Answer::Tail(tail)) = (&mut answers[i], answer) else { continue };
-                (reservation.unbounded, reservation.queues) = match tail {
-                    Ok(hops) => (None, hops),
-                    Err(why) => (Some(why), Vec::new()),
+                let Some(Ok(reservation)) = &mut answers[i] else { continue };
+                (reservation.unbounded, reservation.queues) = match answer {
+                    Answer::Kept(hops) => (None, hops),
+                    Answer::Unknown(from, why) => (Some((from, why)), Vec::new()),
+                    Answer::Late(_, _) => continue,
                 };
             }
             return;
@@ -144,11 +140,6 @@ fn refusal(experiment: &Experiment, deficit: Deficit, node: usize) -> Refused {
     }
 }
 
-/// The first hop of `channel` that is a queue.
-fn first(queues: &[Option<Result<(), Uncovered>>], channel: &ChannelSpec) -> Option<usize> {
-    channel.senders().iter().position(|station| queues[*station].is_some())
-}
-
 /// All channels and queues, at one point of admission.
 struct Part<'a> {
     experiment: &'a Experiment,
@@ -159,24 +150,32 @@ struct Part<'a> {
     least: bool,
 }
 
-/// A channel as it enters the queues.
+/// A channel as it enters queues in a row.
 struct Entry {
     channel: usize,
-    /// The first hop that is a queue.
-    first: usize,
-    /// Promises of the stations before.
-    before: Vec<Hop>,
-    /// The promise of the host behind them, if it takes time for a message.
-    end: Option<Hop>,
+    /// The hops of its path that are these queues.
+    hops: Range<usize>,
     source: Result<Arrivals, Uncovered>,
+    /// Each row has this much of the deadline, if the deadline can be kept where no packet waits.
+    room: Option<Span>,
 }
 
 /// The bounds at queues in a row, or which of them is the first without one, and why.
 type Found = Result<laxity_curves::FlowBound, Unbounded>;
 
+/// Queues in a row, and what is known of them.
+struct Row<'a> {
+    entry: &'a Entry,
+    /// The number of queues, if what arrives is known at all of them.
+    known: Result<usize, Uncovered>,
+    found: &'a Option<Found>,
+}
+
 impl Part<'_> {
     fn answers(&self, active: &[usize]) -> Vec<Answer> {
-        let entries: Vec<Entry> = active.iter().map(|&i| self.entry(i)).collect();
+        let paths: Vec<Vec<Hop>> = active.iter().map(|&i| self.tables_on_path(i)).collect();
+        let rows = |(i, tables): (&usize, &Vec<Hop>)| self.entries(*i, tables);
+        let entries: Vec<Entry> = active.iter().zip(&paths).flat_map(rows).collect();
         let mut queues: Vec<Result<(), Uncovered>> =
             self.queues.iter().map(|queue| queue.unwrap_or(Ok(()))).collect();
         loop {
@@ -185,28 +184,12 @@ impl Part<'_> {
             if self.blocks(&entries, &found, &mut queues) {
                 continue;
             }
-            let answer = |(entry, reach, found): (&Entry, &Result<usize, Uncovered>, &Option<Found>)| match (
-                reach, found,
-            ) {
-                (Err(why), _) => Answer::Tail(Err(*why)),
-                (Ok(_), Some(Ok(found))) => match self.passes_meter(entry, found) {
-                    Ok(()) => self.judged(entry, found),
-                    Err(why) => Answer::Tail(Err(why)),
-                },
-                (Ok(_), Some(Err(Unbounded { hop: _, disordered: true }))) => {
-                    Answer::Tail(Err(Uncovered::AtsOrder))
-                }
-                (Ok(_), Some(Err(Unbounded { hop, disordered: false }))) => {
-                    Answer::Late(Deficit::Unbounded, self.senders(entry)[entry.first + hop])
-                }
-                (Ok(_), None) => Answer::Late(Deficit::Unbounded, self.senders(entry)[entry.first]),
-            };
-            let all = entries
-                .iter()
-                .zip(&reach)
-                .zip(&found)
-                .map(|((entry, reach), found)| (entry, &reach.1, found));
-            return all.map(answer).collect();
+            let rows = entries.iter().zip(reach).zip(&found);
+            let rows: Vec<Row> =
+                rows.map(|((entry, (_, known)), found)| Row { entry, known, found }).collect();
+            // Each path has a row at least.
+            let of_path = rows.chunk_by(|row, next| row.entry.channel == next.entry.channel);
+            return of_path.zip(&paths).map(|(rows, tables)| self.answer(rows, tables)).collect();
         }
     }
 
@@ -214,52 +197,55 @@ impl Part<'_> {
         &self.experiment.channels[entry.channel]
     }
 
-    fn senders(&self, entry: &Entry) -> &[usize] {
-        self.channel(entry).senders()
+    /// The stations whose queues `entry` passes.
+    fn stations(&self, entry: &Entry) -> &[usize] {
+        &self.channel(entry).senders()[entry.hops.clone()]
     }
 
-    /// Channel `i` as it enters the queues.
-    fn entry(&self, i: usize) -> Entry {
-        let channel = &self.experiment.channels[i];
-        let first = first(self.queues, channel).expect("an active channel passes a queue");
+    /// The promises of the stations with tables on the path of channel `i`.
+    fn tables_on_path(&self, i: usize) -> Vec<Hop> {
         let reservation = self.answers[i].as_ref().and_then(|answer| answer.as_ref().ok());
-        let reserved = reservation.map_or(&[][..], |reservation| &reservation.reserved);
-        let of = |reserved: &Reserved| self.all.hop(i, reserved);
-        let before: Vec<Hop> = reserved.iter().filter(|reserved| reserved.hop < first).map(of).collect();
-        let end = reserved.last().filter(|reserved| reserved.hop > first).map(of);
-        let source = match reservation.and_then(|reservation| reservation.unbounded) {
-            Some(why) if before.len() < first => Err(why),
-            _ => self.path(channel, first).and_then(|()| self.source(channel, first, &before)),
+        let reserved = reservation.into_iter().flat_map(|reservation| &reservation.reserved);
+        reserved.map(|reserved| self.all.hop(i, reserved)).collect()
+    }
+
+    /// Channel `i` as it enters each row of queues, with the promises of the stations with `tables`.
+    fn entries(&self, i: usize, tables: &[Hop]) -> Vec<Entry> {
+        let channel = &self.experiment.channels[i];
+        let senders = channel.senders();
+        let hops: Vec<usize> =
+            (0..senders.len()).filter(|hop| self.queues[senders[*hop]].is_some()).collect();
+        let rows = hops.chunk_by(|hop, next| hop + 1 == *next).map(|row| row[0]..row[0] + row.len());
+        let rows: Vec<Range<usize>> = rows.collect();
+        let room = self.room(channel, &hops, tables).map(|room| room / rows.len() as u64);
+        let entry = |hops: Range<usize>| {
+            let source = once_each(&senders[hops.clone()]).and_then(|()| self.source(channel, &hops, tables));
+            Entry { channel: i, hops, source, room }
         };
-        Entry { channel: i, first, before, end, source }
+        rows.into_iter().map(entry).collect()
     }
 
-    /// Whether `channel` passes queues only from hop `first` on, each once.
-    fn path(&self, channel: &ChannelSpec, first: usize) -> Result<(), Uncovered> {
-        let rest = &channel.senders()[first..];
-        if rest.iter().any(|station| self.queues[*station].is_none()) {
-            return Err(Uncovered::FifoLeft);
-        }
-        match rest.iter().enumerate().any(|(hop, station)| rest[..hop].contains(station)) {
-            true => Err(Uncovered::FifoTwice),
-            false => Ok(()),
-        }
-    }
-
-    /// The arrivals of `channel` at hop `first`: its limits, and the jitter since then.
-    fn source(&self, channel: &ChannelSpec, first: usize, before: &[Hop]) -> Result<Arrivals, Uncovered> {
-        let experiment = self.experiment;
-        let (from, horizon) = match first.checked_sub(1) {
-            Some(hop) => (channel.route[hop], experiment.horizon(channel.route[hop])),
+    /// The arrivals of `channel` at the first of `hops`: its limits, and the jitter since then.
+    fn source(
+        &self,
+        channel: &ChannelSpec,
+        hops: &Range<usize>,
+        tables: &[Hop],
+    ) -> Result<Arrivals, Uncovered> {
+        let (experiment, first) = (self.experiment, hops.start);
+        let before = first.checked_sub(1).map(|hop| (hop, tables.iter().find(|table| table.hop == hop)));
+        let (from, horizon) = match before {
+            Some((hop, None)) => return Err(self.all.without_table(channel, hop)),
+            Some((hop, Some(_))) => (channel.route[hop], experiment.horizon(channel.route[hop])),
             None => (channel.route[0], experiment.host(channel.route[0]).subsystem.early.horizon),
         };
         let (committed, _) = experiment.commitment(channel);
         let limits = |burst: u32| {
-            let burst = if self.regulated(channel, first) { burst.max(committed) } else { burst };
+            let burst = if self.regulated(channel, hops) { burst.max(committed) } else { burst };
             limits(experiment, channel, channel.route[first], burst)
         };
         if experiment.holds(from) && horizon < Span::MAX {
-            let Some((hop, last)) = first.checked_sub(1).zip(before.last()) else {
+            let Some((hop, Some(last))) = before else {
                 return Ok((limits(1), horizon));
             };
             keeps_order(&experiment.networks[channel.ways[hop]])?;
@@ -283,14 +269,15 @@ impl Part<'_> {
         }
     }
 
-    /// Whether `channel` passes a regulator from hop `first` on.
-    fn regulated(&self, channel: &ChannelSpec, first: usize) -> bool {
-        channel.senders()[first..].iter().any(|station| self.experiment.regulates(*station, channel))
+    /// Whether `channel` passes a regulator at one of `hops`.
+    fn regulated(&self, channel: &ChannelSpec, hops: &Range<usize>) -> bool {
+        let stations = &channel.senders()[hops.clone()];
+        stations.iter().any(|station| self.experiment.regulates(*station, channel))
     }
 
-    /// The framing of the links of the queues that `channel` passes.
-    fn framing(&self, channel: &ChannelSpec, first: usize) -> LinkCosts {
-        let link = self.experiment.link(channel.route[first], LinkId::FIRST);
+    /// The framing of the links of the queues that `entry` passes.
+    fn framing(&self, entry: &Entry) -> LinkCosts {
+        let link = self.experiment.link(self.stations(entry)[0], LinkId::FIRST);
         link.expect("the times of a queue are known")
     }
 
@@ -308,7 +295,7 @@ impl Part<'_> {
             let mut spreads = false;
             let mut all = Vec::with_capacity(entries.len());
             for entry in entries {
-                let path = &self.senders(entry)[entry.first..];
+                let path = self.stations(entry);
                 let alike = self.framed_alike(entry);
                 let failed = path.iter().position(|station| queues[*station].is_err());
                 let (reach, why) = match (&entry.source, &alike, failed) {
@@ -334,13 +321,12 @@ impl Part<'_> {
     /// Whether all links of the queues of `entry` frame packets alike, and a station's link leads to
     /// each next station over one network.
     fn framed_alike(&self, entry: &Entry) -> Result<(), Uncovered> {
-        let channel = self.channel(entry);
         let framing = |link: &LinkCosts| (link.shortest, link.around);
-        let own = framing(&self.framing(channel, entry.first));
+        let own = framing(&self.framing(entry));
         let other = |station: &usize| {
             self.experiment.link(*station, LinkId::FIRST).is_none_or(|link| framing(&link) != own)
         };
-        match self.senders(entry)[entry.first..].iter().any(other) {
+        match self.stations(entry).iter().any(other) {
             true => Err(Uncovered::FifoFraming),
             false => Ok(()),
         }
@@ -356,9 +342,8 @@ impl Part<'_> {
         let experiment = self.experiment;
         let mut places: BTreeMap<(usize, LinkId), usize> = BTreeMap::new();
         let mut servers = Vec::new();
-        let smallest = entries.iter().map(|entry| {
-            frames(experiment, self.channel(entry), self.framing(self.channel(entry), entry.first)).0
-        });
+        let smallest =
+            entries.iter().map(|entry| frames(experiment, self.channel(entry), self.framing(entry)).0);
         let smallest = smallest.min().unwrap_or(Bytes::new(1));
         let mut place = |station: usize, link: LinkId, costs: LinkCosts| {
             *places.entry((station, link)).or_insert_with(|| {
@@ -366,19 +351,19 @@ impl Part<'_> {
                 servers.len() - 1
             })
         };
-        let known = entries.iter().zip(reach).flat_map(|(entry, (reach, why))| {
+        let known = entries.iter().zip(reach).enumerate().flat_map(|(row, (entry, (reach, why)))| {
             let own = entry.source.as_ref().ok().filter(|_| *reach > 0);
-            let own = own.map(|source| (entry, 0..*reach, source.clone(), true));
+            let own = own.map(|source| (entry, 0..*reach, source.clone(), Some(row)));
             let behind = why.err().and_then(|_| self.behind_meter(entry, *reach, queues));
-            own.into_iter().chain(behind.map(|(part, source)| (entry, part, source, false)))
+            own.into_iter().chain(behind.map(|(part, source)| (entry, part, source, None)))
         });
         let (mut flows, mut of) = (Vec::new(), Vec::new());
-        for (entry, part, (source, jitter), is_own) in known {
+        for (entry, part, (source, jitter), row) in known {
             let channel = self.channel(entry);
-            let framing = self.framing(channel, entry.first);
+            let framing = self.framing(entry);
             let link = |station: usize| experiment.link(station, LinkId::FIRST).expect("a queue has a link");
-            let first = entry.first + part.start;
-            let path = channel.senders()[first..entry.first + part.end].iter();
+            let first = entry.hops.start + part.start;
+            let path = self.stations(entry)[part].iter();
             let path: Vec<usize> =
                 path.map(|&station| place(station, LinkId::FIRST, link(station))).collect();
             // The link before, if its frames are as long as those here.
@@ -392,103 +377,31 @@ impl Part<'_> {
             let (_, tolerance) = experiment.commitment(channel);
             let level = channel.level.unwrap_or(0);
             flows.push(Flow { path, level, source, jitter, tolerance, entry: enters, shortest, longest });
-            of.push(is_own.then_some(entry));
+            of.push(row);
         }
         let network =
             QueueNetwork::new(servers, flows).expect("queues have rates, and channels have contracts");
         // Analyses beyond the first can help if a deadline is between the two.
         let needed = |flow: usize, delay: Span| {
-            let Some((least, most)) = of[flow].map(|entry| self.room(entry)) else { return false };
-            least && delay > most
+            let row: Option<usize> = of[flow];
+            row.and_then(|row| entries[row].room).is_some_and(|room| delay > room)
         };
         let bounds =
             bounds_where(&network, Effort::default(), |flow, delay| self.least || needed(flow, delay));
-        let found = of.iter().zip(bounds).filter_map(|(of, bound)| Some((of.as_ref()?.channel, bound)));
-        let mut found: BTreeMap<usize, Found> = found.collect();
-        entries.iter().map(|entry| found.remove(&entry.channel)).collect()
+        let mut found: Vec<Option<Found>> = entries.iter().map(|_| None).collect();
+        for (row, bound) in of.iter().zip(bounds) {
+            if let Some(row) = *row {
+                found[row] = Some(bound);
+            }
+        }
+        found
     }
+}
 
-    /// The promises of the queues of a channel, if they keep its deadline.
-    fn judged(&self, entry: &Entry, found: &laxity_curves::FlowBound) -> Answer {
-        let (experiment, channel) = (self.experiment, self.channel(entry));
-        let deadline = channel.deadline.unwrap_or(Span::MAX);
-        let packets = channel.spec.fragmentation(experiment.packet()).packets();
-        let mut hops = Vec::new();
-        let mut passed = Span::ZERO;
-        let last = channel.route.len() - 1;
-        let at_once = channel.received && delivers_at_once(experiment, channel.route[last]);
-        for (place, &by) in found.passed.iter().enumerate() {
-            let hop = entry.first + place;
-            let (kept, node) = (by.saturating_sub(passed), channel.route[hop]);
-            passed = passed.max(by);
-            let link = experiment.link(node, LinkId::FIRST).unwrap_or_default();
-            let own = link.transmit(channel.spec.largest_packet(experiment.packet())).min(kept);
-            let backlog = self.present(entry, found, place).saturating_mul(packets);
-            let role = if hop == 0 { Role::Send } else { Role::Relay };
-            hops.push(self.hop(channel, (hop, node, role), (kept.saturating_sub(own), own), backlog));
-        }
-        let until = through(entry.before.iter().chain(&hops));
-        // A message can wait for the bound of its whole path, and is early by its jitter at most.
-        let present = |stay: Span| {
-            let window =
-                until.saturating_add(stay).saturating_add(found.jitter[0]).saturating_add(found.jitter[0]);
-            self.within(entry, window).saturating_mul(packets)
-        };
-        if at_once {
-            let here = (last, channel.route[last], Role::Receive);
-            hops.push(self.hop(channel, here, (Span::ZERO, Span::ZERO), present(Span::ZERO)));
-        } else if let Some(end) = &entry.end {
-            let backlog = present(end.kept.saturating_add(self.all.notice(end.node)));
-            hops.push(Hop { backlog, ..end.clone() });
-        }
-        let slowest = hops.iter().max_by_key(|hop| hop.kept).map_or(channel.route[0], |hop| hop.node);
-        let promise = Promise::Admitted(entry.before.iter().chain(&hops).cloned().collect());
-        match promise.end_to_end_bound() {
-            Some(bound) if bound <= deadline => Answer::Tail(Ok(hops)),
-            Some(bound) => Answer::Late(Deficit::Time(bound.saturating_sub(deadline)), slowest),
-            None => Answer::Late(Deficit::Unbounded, slowest),
-        }
-    }
-
-    fn hop(
-        &self,
-        channel: &ChannelSpec,
-        (hop, node, role): (usize, usize, Role),
-        (wait, service): (Span, Span),
-        backlog: u64,
-    ) -> Hop {
-        let kept = wait.saturating_add(service);
-        let (id, deadline) = (AdmissionId::of_number(hop as u64), channel.deadline.unwrap_or(kept));
-        let (higher, interference, head_start) = (Span::ZERO, Span::ZERO, Span::ZERO);
-        let bound = Bound {
-            id,
-            priority: 0,
-            level: None,
-            deadline,
-            bound: kept,
-            wait,
-            service,
-            higher,
-            interference,
-            head_start,
-        };
-        let term = |name, cost: Span| {
-            Breakdown::of((!cost.is_zero()).then_some(Term { name, cost }).into_iter().collect())
-        };
-        Hop {
-            hop,
-            node,
-            role,
-            bound,
-            wait: term("frames before it in the FIFO queue", wait),
-            service: term("its own transmission", service),
-            reading: Reading::default(),
-            local_deadline: kept,
-            kept,
-            way: self.all.way(channel, hop),
-            backlog,
-            frames: None,
-            room: None,
-        }
+/// Whether a path passes no station twice.
+fn once_each(stations: &[usize]) -> Result<(), Uncovered> {
+    match (1..stations.len()).any(|hop| stations[..hop].contains(&stations[hop])) {
+        true => Err(Uncovered::FifoTwice),
+        false => Ok(()),
     }
 }

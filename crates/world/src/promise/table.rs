@@ -61,9 +61,10 @@ pub(super) struct Tables {
 /// The reservations of a channel: all that its bound needs, or as far as its path is covered.
 pub(super) struct Reservation {
     pub(super) reserved: Vec<Reserved>,
-    /// Why the channel has no bound all the same.
-    pub(super) unbounded: Option<Uncovered>,
-    /// The promises of the FIFO queues behind those, which network calculus gives.
+    /// The hop from which the channel has no bound all the same, and why.
+    pub(super) unbounded: Option<(usize, Uncovered)>,
+    /// The promises of FIFO queues on its path, which network calculus gives, and of the stations that have
+    /// messages from them.
     pub(super) queues: Vec<Hop>,
 }
 
@@ -157,8 +158,8 @@ impl Tables {
         request: Request,
         deadlines: &[Span],
     ) -> Result<Reservation, Refused> {
-        let (mut reserved, mut by_queues): (Vec<Reserved>, Option<Uncovered>) = (Vec::new(), None);
-        let goes_on = self.ends_behind_queues(experiment, channel);
+        let (mut reserved, mut by_queues) = (Vec::new(), None);
+        let goes_on = fifo::goes_on(experiment, channel, self);
         let mut leg =
             Leg::first((experiment, &self.placement), channel, self.pays_once(experiment, channel, request));
         for (hop, (node, role)) in self.hosts_of(experiment, channel).enumerate() {
@@ -168,12 +169,13 @@ impl Tables {
             let host = match &mut self.hosts[node] {
                 Ok(host) => host,
                 Err(why) if goes_on && is_queue(experiment, node) => {
-                    by_queues = by_queues.or(Some(*why));
-                    leg.leaves(None, own.deadline());
+                    by_queues = by_queues.or(Some((hop, *why)));
+                    // Its bound is not known yet, and is no more than this.
+                    leg.leaves(None, request.deadline());
                     continue;
                 }
                 Err(why) => {
-                    let unbounded = by_queues.or(Some(*why).filter(|_| role != Role::Receive));
+                    let unbounded = by_queues.or(Some((hop, *why)).filter(|_| role != Role::Receive));
                     return Ok(Reservation { reserved, unbounded, queues: Vec::new() });
                 }
             };
@@ -189,13 +191,6 @@ impl Tables {
         }
         // Until network calculus has bounds of the queues.
         Ok(Reservation { reserved, unbounded: by_queues, queues: Vec::new() })
-    }
-
-    /// Whether `channel` ends behind FIFO queues at a host that takes time for its messages, and that has a
-    /// table.
-    fn ends_behind_queues(&self, experiment: &Experiment, channel: &ChannelSpec) -> bool {
-        let Some((end, Role::Receive)) = self.hosts_of(experiment, channel).last() else { return false };
-        self.hosts[end].is_ok() && fifo::receiver(experiment, channel).is_some()
     }
 
     /// Whether [`admit`](Self::admit) would succeed, without a reservation.
@@ -305,15 +300,19 @@ impl Tables {
         self.hosts[channel.route[0]].as_ref().ok()?.terms_of(request, link)
     }
 
+    /// Why `station` has no table, if it has none.
+    pub(super) fn without(&self, station: usize) -> Option<Uncovered> {
+        self.hosts[station].as_ref().err().copied()
+    }
+
     /// Why there is no bound to the host where `channel` is received.
     pub(super) fn undelivered(&self, channel: &ChannelSpec) -> Option<Uncovered> {
-        let last = channel.route.last().filter(|_| channel.received)?;
-        self.hosts[*last].as_ref().err().copied()
+        self.without(*channel.route.last().filter(|_| channel.received)?)
     }
 
     /// Why `channel` has no bound, whether it fits or not.
     pub(super) fn unbounded(&self, channel: &ChannelSpec) -> Option<Uncovered> {
-        channel.senders().iter().find_map(|node| self.hosts[*node].as_ref().err().copied())
+        channel.senders().iter().find_map(|station| self.without(*station))
     }
 }
 

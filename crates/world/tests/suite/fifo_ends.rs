@@ -9,7 +9,7 @@ use super::fifo::{HEAD, STAR, bound_and_worst, channel, of, promises};
 
 /// Hosts that go by deadlines, with a receiver that takes 5 us to switch to a message, 30 us for its packet
 /// and 20 us for its end.
-fn head() -> String {
+pub(super) fn head() -> String {
     let costs = [
         ("context_switch = \"0 us\"", "context_switch = \"5 us\""),
         ("receive_packet = \"0 us\"", "receive_packet = \"30 us\""),

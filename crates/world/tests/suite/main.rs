@@ -15,6 +15,7 @@ mod cores;
 mod faults;
 mod fifo;
 mod fifo_ends;
+mod fifo_relays;
 mod framing;
 mod goodput;
 mod launch;

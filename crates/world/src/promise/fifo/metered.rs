@@ -14,7 +14,7 @@ use laxity_curves::{Bucket, FlowBound};
 use laxity_units::Span;
 
 use super::server::limits;
-use super::{Arrivals, Entry, Part};
+use super::{Arrivals, Entry, Part, once_each};
 use crate::coverage::Uncovered;
 
 impl Part<'_> {
@@ -22,8 +22,7 @@ impl Part<'_> {
     fn meter(&self, entry: &Entry) -> Option<(usize, Span)> {
         let channel = self.channel(entry);
         let tolerance = |hop: usize| self.experiment.meter_tolerance(channel, hop);
-        let hops = entry.first..channel.senders().len();
-        hops.clone().zip(0..).find_map(|(hop, place)| Some((place, tolerance(hop)?)))
+        entry.hops.clone().zip(0..).find_map(|(hop, place)| Some((place, tolerance(hop)?)))
     }
 
     /// The place of the queue at which a meter restores the contract of `entry`, and the tolerance, if
@@ -32,9 +31,10 @@ impl Part<'_> {
     pub(super) fn restored(&self, entry: &Entry, reach: usize) -> Option<(usize, Span)> {
         let unknown = reach + usize::from(entry.source.is_ok());
         let (place, tolerance) = self.meter(entry).filter(|(place, _)| *place >= unknown)?;
-        let (channel, hop) = (self.channel(entry), entry.first + place);
-        let bounded = self.path(channel, hop).and_then(|()| self.framed_alike(entry)).is_ok();
-        (bounded && !self.regulated(channel, hop)).then_some((place, tolerance))
+        let (channel, hops) = (self.channel(entry), entry.hops.start + place..entry.hops.end);
+        let bounded =
+            once_each(&self.stations(entry)[place..]).and_then(|()| self.framed_alike(entry)).is_ok();
+        (bounded && !self.regulated(channel, &hops)).then_some((place, tolerance))
     }
 
     /// The queues from that one on, up to one without a bound, and the arrivals of `entry` there.
@@ -45,7 +45,7 @@ impl Part<'_> {
         queues: &[Result<(), Uncovered>],
     ) -> Option<(Range<usize>, Arrivals)> {
         let (begin, tolerance) = self.restored(entry, reach)?;
-        let (channel, path) = (self.channel(entry), &self.senders(entry)[entry.first..]);
+        let (channel, path) = (self.channel(entry), self.stations(entry));
         let bounded = path[begin..].iter().take_while(|station| queues[**station].is_ok()).count();
         let limits = limits(self.experiment, channel, path[begin], channel.spec.burst);
         (bounded > 0).then_some((begin..begin + bounded, (limits, tolerance)))

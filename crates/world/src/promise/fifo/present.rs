@@ -16,7 +16,7 @@ impl Part<'_> {
         queues: &mut [Result<(), Uncovered>],
     ) -> bool {
         let mut blocks = false;
-        for (entry, found) in entries.iter().zip(found).filter(|(entry, _)| entry.first == 0) {
+        for (entry, found) in entries.iter().zip(found).filter(|(entry, _)| entry.hops.start == 0) {
             let Some(Ok(found)) = found else { continue };
             let channel = self.channel(entry);
             let messages = self.present(entry, found, 0);
@@ -31,12 +31,12 @@ impl Part<'_> {
         blocks
     }
 
-    /// Messages of a channel that can be at its queue `hop`.
-    pub(super) fn present(&self, entry: &Entry, found: &FlowBound, hop: usize) -> u64 {
-        self.within(entry, found.stays[hop].saturating_add(found.jitter[hop]))
+    /// Messages of a channel that can be at queue `place` of a row.
+    pub(super) fn present(&self, entry: &Entry, found: &FlowBound, place: usize) -> u64 {
+        self.within(entry, found.stays[place].saturating_add(found.jitter[place]))
     }
 
-    /// Messages of a channel within a closed `window` at its source.
+    /// Messages of a channel within a closed `window` as it enters the row.
     pub(super) fn within(&self, entry: &Entry, window: Span) -> u64 {
         let Ok((source, _)) = &entry.source else { return u64::MAX };
         let [Bucket::Frames { burst, interval, .. }] = source[..] else { return u64::MAX };

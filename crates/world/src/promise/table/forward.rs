@@ -12,6 +12,7 @@ use laxity_units::Span;
 use super::super::answer::Refused;
 use super::super::division::{self, Needs};
 use super::super::environment::applications;
+use super::super::fifo;
 use super::super::leg::Leg;
 use super::{Reservation, Tables, longest_way};
 use crate::coverage::{is_queue, thread_per_message};
@@ -152,7 +153,7 @@ impl Tables {
         request: Request,
     ) -> Result<Forward, Refused> {
         let (mut hops, mut between) = (Vec::new(), Span::ZERO);
-        let goes_on = self.ends_behind_queues(experiment, channel);
+        let goes_on = fifo::goes_on(experiment, channel, self);
         let mut leg =
             Leg::first((experiment, &self.placement), channel, self.pays_once(experiment, channel, request));
         for (hop, (node, role)) in self.hosts_of(experiment, channel).enumerate() {
