@@ -159,9 +159,12 @@ impl Coverage {
                     let late = stations[from].as_ref().err().filter(|_| channel.class == Class::RealTime);
                     let why = match (&stations[to], self.networks[*way], late) {
                         (Ok(_), Err(why), _) => why,
-                        // `promise/fifo.rs` takes the bound from stations that it feeds late.
-                        (Ok(_), Ok(()), Some(_)) if queue(experiment, from) == Some(Ok(())) => continue,
-                        (Ok(_), Ok(()), Some(why)) => *why,
+                        (Ok(_), Ok(()), Some(why)) => match queue(experiment, from) {
+                            // `promise/fifo.rs` takes the bound from stations that it feeds late.
+                            Some(Ok(())) => continue,
+                            Some(Err(of_queue)) => of_queue,
+                            None => *why,
+                        },
                         _ => continue,
                     };
                     (stations[to], spreads) = (Err(why), true);

@@ -13,7 +13,7 @@ use super::answer::{Hop, Promise, Promises, Refused};
 use super::station::GoesBy;
 use super::table::{Reservation, Reserved, Tables, longest_way};
 use super::{arriving, asks, backlog, chances, computing, fifo, via};
-use crate::coverage::{Coverage, Uncovered, coverage, notices, receiving, spaced};
+use crate::coverage::{Coverage, Uncovered, coverage, is_queue, notices, receiving, spaced};
 use crate::experiment::{ChannelSpec, Experiment, HostSpec, LocalDeadline, ReceiverSpec, System};
 
 /// Admits the channels of `experiment` in order, by `formula`; or why none of them can be promised
@@ -144,9 +144,11 @@ impl<'a> All<'a> {
         longest_way(self.experiment, channel, hop, self.notices)
     }
 
-    /// Why `channel` has no promise of a table at `hop`.
+    /// Why `channel` has no promise of a table at `hop`: the first station up to there without one.
     pub(super) fn without_table(&self, channel: &ChannelSpec, hop: usize) -> Uncovered {
-        self.tables.without(channel.route[hop]).unwrap_or(Uncovered::FifoLeft)
+        let mut stations =
+            channel.route[..=hop].iter().filter(|station| !is_queue(self.experiment, **station));
+        stations.find_map(|station| self.tables.without(*station)).unwrap_or(Uncovered::FifoLeft)
     }
 
     /// How late the station may hear of a frame.

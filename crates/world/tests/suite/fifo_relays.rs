@@ -6,7 +6,7 @@ use laxity_units::Span;
 use laxity_world::promise::{self, Promise};
 
 use super::common::free;
-use super::fifo::{HEAD, STAR, bound_and_worst, channel, of, promises};
+use super::fifo::{HEAD, STAR, bound_and_worst, channel, of, promises, why};
 use super::fifo_ends::head;
 
 /// A channel along `route`.
@@ -132,4 +132,15 @@ fn a_deadline_that_two_rows_exceed_together_is_refused() {
         promises(&of(&[&*head(), STAR, &one].concat())).remove(0).is_refused()
     };
     assert_eq!([with("430 us"), with("429 us")], [false, true]);
+}
+
+/// The reason is that of the queue, although the relay and the station behind it have none either.
+#[test]
+fn a_relay_without_a_bound_has_the_reason_of_the_queue_before_it() {
+    let one = along(&["a", "s", "r", "s", "b"], "loop", "462 B", "4 ms");
+    let flood = channel("flood", "b", "r", "1000 B", "4 ms")
+        .replace("real_time", "best_effort")
+        .replace("min_interval = \"4 ms\"\ndeadline = \"4 ms\"\n", "")
+        .replace("periodic", "continuous");
+    assert!(why(&[&*head(), STAR, &one, &flood].concat()).contains("best effort shares a FIFO queue"));
 }
