@@ -237,7 +237,7 @@ impl RatedHost {
     /// Per channel at the link, by when a message is made.
     fn made(&self) -> BTreeMap<AdmissionId, Span> {
         let at_link = |bound: Bound| Some((*self.sends.get(&bound.id)?, bound.bound));
-        self.cpu.bounds().into_iter().filter_map(at_link).collect()
+        self.cpu.bounds_in_short().into_iter().filter_map(at_link).collect()
     }
 
     /// The claimant, by its identifier at the CPU.

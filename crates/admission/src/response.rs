@@ -129,7 +129,8 @@ impl Late {
 /// The least fixed point of `r = constant + demand(tasks, r)` if it is at most `limit`.
 ///
 /// Iteration starts from where the demand would be if its steps were a line, which is below the
-/// fixed point.
+/// fixed point. Where it takes many steps, each goes on to where the line of the frequent tasks meets
+/// what the rare ones have released ([`beyond`]).
 pub(super) fn response(constant: u128, tasks: &[Task], limit: u64, effort: &Effort) -> Result<u64, Late> {
     let (services, weights) = tasks.iter().fold((0u128, 0u128), |(services, weights), task| {
         (services + task.service(), weights + u128::from(task.weight))
@@ -142,6 +143,7 @@ pub(super) fn response(constant: u128, tasks: &[Task], limit: u64, effort: &Effo
         _ => constant,
     };
     let mut r = line.max(constant.saturating_add(services));
+    let (mut steps, mut by_interval) = (0, None);
     loop {
         let t = match u64::try_from(r) {
             Ok(t) if t <= limit => t,
@@ -155,8 +157,46 @@ pub(super) fn response(constant: u128, tasks: &[Task], limit: u64, effort: &Effo
         if next <= r {
             return Ok(t);
         }
-        r = next;
+        steps += 1;
+        r = match steps > FEW_STEPS {
+            true => {
+                let tasks = by_interval.get_or_insert_with(|| sorted(tasks));
+                next.max(beyond(constant, tasks, |task| task.demand(t)))
+            }
+            false => next,
+        };
     }
+}
+
+/// Steps of an iteration that need no line.
+const FEW_STEPS: u32 = 8;
+
+/// `tasks` from the most frequent to the rarest.
+fn sorted<'a>(tasks: impl IntoIterator<Item = &'a Task>) -> Vec<Task> {
+    let mut tasks: Vec<Task> = tasks.into_iter().copied().collect();
+    tasks.sort_by_key(Task::interval);
+    tasks
+}
+
+/// A lower bound on the fixed point `r` of `constant + Σ demand`, where `released` is the demand of each of
+/// the `tasks`, in the order of [`sorted`], at a `t ≤ r`. With any of them called frequent,
+///
+/// ```text
+/// r ≥ constant + Σ_rare demand(t) + r Σ_frequent S/I.
+/// ```
+///
+/// Near a full load the steps of an iteration are as short as the rest of an interval of a frequent task.
+fn beyond(constant: u128, tasks: &[Task], released: impl Fn(&Task) -> u128) -> u128 {
+    let mut rare = tasks.iter().fold(constant, |sum, task| sum.saturating_add(released(task)));
+    let (mut weights, mut furthest) = (0, 0);
+    for task in tasks {
+        rare = rare.saturating_sub(released(task));
+        weights += u128::from(task.weight);
+        let free = Task::WHOLE.checked_sub(weights).filter(|free| *free > 0);
+        let Some((free, scaled)) = free.zip(rare.checked_mul(Task::WHOLE)) else { break };
+        furthest = furthest.max(scaled / free);
+    }
+    furthest
 }
 
 /// The same, or a lower bound where the search would take too long and the line is within `limit`.

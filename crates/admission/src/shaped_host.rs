@@ -67,10 +67,6 @@ use super::rated_host::Unrated;
 use super::table::{AdmissionTable, Test};
 use super::terms::{Breakdown, ps};
 
-/// Looks at a channel for all response times of the CPU, a hundredth of a second. Each attempt at a
-/// deadline needs them.
-const LOOKS: u64 = 1 << 20;
-
 /// Every promise that such a host has made.
 #[derive(Debug, Clone)]
 pub struct ShapedHost {
@@ -136,7 +132,7 @@ impl ShapedHost {
 
     /// Every bound.
     pub fn bounds(&self) -> Vec<Bound> {
-        let made = self.cpu.bounds_within(LOOKS);
+        let made = self.cpu.bounds_in_short();
         let through = self.through(&made);
         let of = |own: Bound| {
             let Some(asked) = self.sends.get(&own.id) else { return own };
@@ -195,7 +191,7 @@ impl ShapedHost {
 
     /// The bound of `newcomer`, if every channel is in time.
     fn kept(&self, newcomer: AdmissionId) -> Result<Span, AdmissionRefusal> {
-        let made = self.cpu.bounds_within(LOOKS);
+        let made = self.cpu.bounds_in_short();
         let through = self.through(&made);
         let mut own = Span::MAX;
         for bound in made {

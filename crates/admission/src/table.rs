@@ -93,6 +93,8 @@ use laxity_qos::channel::Block;
 const ONE_BY_ONE: usize = 2;
 /// Looks that the bounds of all channels may take, about a second.
 const MOST_LOOKS_AT_ALL: u64 = 1 << 28;
+/// The same where each attempt at a deadline needs them: a hundredth of a second.
+const LOOKS_FOR_AN_ATTEMPT: u64 = 1 << 20;
 /// The least deadline that there is.
 const LEAST_DEADLINE: Span = Span::from_ps(1);
 /// How many deadlines late a refused newcomer is still told its lateness exactly.
@@ -310,9 +312,13 @@ impl AdmissionTable {
         self.bounds_within(MOST_LOOKS_AT_ALL)
     }
 
-    /// The same. By the demand test a channel has its deadline where response times take more than that
-    /// number of looks.
-    pub(super) fn bounds_within(&self, looks: u64) -> Vec<Bound> {
+    /// The same, for an attempt at a deadline. By the demand test a channel has its deadline where response
+    /// times take too many looks.
+    pub(super) fn bounds_in_short(&self) -> Vec<Bound> {
+        self.bounds_within(LOOKS_FOR_AN_ATTEMPT)
+    }
+
+    fn bounds_within(&self, looks: u64) -> Vec<Bound> {
         let ordered = self.shared.as_ref().map(|shared| self.bounds_in_order(shared, looks));
         ordered.into_iter().flatten().chain(self.bounds_through()).collect()
     }

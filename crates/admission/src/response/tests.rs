@@ -94,7 +94,49 @@ fn found(constant: u128, tasks: &[Task], limit: u64) -> Result<u64, Late> {
     response(constant, tasks, limit, &Effort::of(u64::MAX))
 }
 
+/// The fixed point by the iteration of the textbook.
+fn step_by_step(constant: u128, tasks: &[Task]) -> u64 {
+    let mut r = constant.max(1) as u64;
+    loop {
+        let next = (constant + demand(tasks, r)) as u64;
+        if next <= r {
+            return r;
+        }
+        r = next;
+    }
+}
+
+/// All but a ten-thousandth of the time is taken, and each step of the textbook's iteration is as long as
+/// what the frequent task leaves of its interval: 5000 steps.
+#[test]
+fn near_a_full_load_few_steps_are_enough() {
+    let tasks = [task(1000, 900), task(10_000_000, 999_000)];
+    let effort = Effort::of(100);
+    assert_eq!(response(50_000, &tasks, u64::MAX, &effort), Ok(step_by_step(50_000, &tasks)));
+    // A task that leaves a tenth of the time, behind four that are rarer each.
+    let tasks = [task(30, 17), task(700, 200), task(9_000, 500), task(80_000, 7_000), task(1_000_000, 2_000)];
+    let effort = Effort::of(400);
+    assert_eq!(response(5_000_000, &tasks, u64::MAX, &effort), Ok(step_by_step(5_000_000, &tasks)));
+}
+
 proptest! {
+    /// The least fixed point is found, however full the load.
+    #[test]
+    fn a_response_is_the_least_fixed_point(
+        drawn in prop::collection::vec((1u64..2000, 1u64..1000), 1..7),
+        constant in 1u128..5000,
+        load in 900u64..1000,
+    ) {
+        let shares: u64 = drawn.iter().map(|(_, share)| share).sum();
+        let of = |(interval, share): &(u64, u64)| {
+            let interval = interval * 50;
+            task(interval, u128::from((interval * share * load / shares / 1000).max(1)))
+        };
+        let tasks: Vec<Task> = drawn.iter().map(of).collect();
+        prop_assume!(tasks.iter().map(|task| u128::from(task.weight) + 1).sum::<u128>() < Task::WHOLE);
+        prop_assert_eq!(found(constant, &tasks, u64::MAX), Ok(step_by_step(constant, &tasks)));
+    }
+
     /// With little effort what is found is no less than the response time and within the limit,
     /// what is late is late, and no more is looked at.
     #[test]
