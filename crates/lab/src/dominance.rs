@@ -145,7 +145,8 @@ pub fn pair(before: &Experiment, first: &Promises, change: &FileChange) -> PairJ
         }
         if is.is_refused() {
             let ordered = || anomaly::ordered_otherwise((before, first), (&after, &second));
-            return match anomaly::excuse(&after, channel, is, change).or_else(ordered) {
+            let filled = || anomaly::filled(before, &after);
+            return match anomaly::excuse(&after, channel, is, change).or_else(ordered).or_else(filled) {
                 Some(why) => PairJudgement::Unjudged(why),
                 None => breach(&channel.name, Harm::Refused(is.refusal(&after, i).unwrap_or_default())),
             };

@@ -11,6 +11,7 @@ use laxity_qos::channel::{ChannelId, LinkParadigm, Order};
 use laxity_qos::discipline::Class;
 use laxity_qos::reception::Policy;
 use laxity_units::Span;
+use laxity_world::conforms;
 use laxity_world::experiment::{AdapterSpec, ChannelSpec, Experiment, HostSpec, Placement, SourceSpec};
 use laxity_world::promise::{Promise, Promises, Reading, passes_queues, tests, undelivered};
 
@@ -58,6 +59,9 @@ pub(super) fn anomaly(before: &Experiment, after: &Experiment, change: &FileChan
         Law::Size if shortest(after) < shortest(before) => {
             Some("shorter frames follow each other faster, and so do their completions and interrupts")
         }
+        Law::Size if virtual_source_exceeds(after, change) => {
+            Some("a virtual interface carries the messages of its source, also those beyond the contract")
+        }
         Law::Size if due_sooner(before, after) => Some(
             "a jitter counts from the shortest delay of a message, so a channel of smaller ones is due sooner",
         ),
@@ -87,6 +91,12 @@ pub(super) fn anomaly(before: &Experiment, after: &Experiment, change: &FileChan
         }
         _ => None,
     }
+}
+
+/// Whether a changed channel is a virtual interface of which the source exceeds the contract.
+fn virtual_source_exceeds(after: &Experiment, change: &FileChange) -> bool {
+    let mut changed = after.channels.iter().filter(|channel| change.channels.contains(&channel.name));
+    after.virtual_interfaces().is_some() && changed.any(|channel| !conforms(channel))
 }
 
 /// Whether a channel that asks for a jitter has a smaller smallest message after the change.
@@ -233,13 +243,19 @@ pub(super) fn lengthened(
     if count_otherwise((before, first), (after, second)) {
         return Some("the table with the least sum of bounds counts in another way");
     }
-    if fills_less(before, after) {
-        return Some("packets that are fewer than the window is deep fill the stages of an adapter less");
+    if let Some(why) = filled(before, after) {
+        return Some(why);
     }
     let mut interfaces = after.receivers().iter().flat_map(|receiver| &receiver.interfaces);
     let reserved = interfaces.any(|interface| matches!(interface.config.policy, Policy::Guaranteed(_)));
     (change.law == Law::Receiver && reserved)
         .then_some("a faster program finishes more packets in its budget, and each lets a spare one be taken")
+}
+
+/// Why a bound may be longer, or a channel refused, where an adapter has fewer packets, if so.
+pub(super) fn filled(before: &Experiment, after: &Experiment) -> Option<&'static str> {
+    fills_less(before, after)
+        .then_some("packets that are fewer than the window is deep fill the stages of an adapter less")
 }
 
 /// Whether a host has fewer packet buffers after a change, and fewer than the window of its adapter

@@ -59,7 +59,8 @@
 //!   transit, and each needs a buffer; the channel itself may be refused for that. More of its
 //!   packets may be with the adapter.
 //! * *Fewer packets than a window.* With fewer buffers than the window is deep, the adapter's stages
-//!   are filled less, and a window of that depth is analysed.
+//!   are filled less, and a window of that depth is analysed. The bound may be longer, and with it the channel
+//!   refused.
 //! * *Policing by bursts.* A shorter burst or a longer deadline may be more than an adapter's
 //!   policing tolerates, and no channel of its host then has a bound.
 //! * *A CPU before a link.* A message with a longer deadline waits longer at its core, or at the CPU before
@@ -85,6 +86,8 @@
 //!   channel the least of their bounds. Where tables differ in more, another table may take over
 //!   and lengthen a single bound, within its deadline. The law that holds: each channel stays
 //!   admitted, and with bounds from the same tables none is longer.
+//! * *A virtual interface beyond its contract.* A source that keeps to its size exceeds a contract for
+//!   smaller messages, and its bound is that of what it sends.
 //! * *A renegotiated rate* stays in bytes, so smaller messages are more of them.
 //! * *A more expensive program slows a flood.* Each packet that a program finishes lets a spare one
 //!   be taken at a guaranteed interface. So a faster host may lengthen a bound there.
