@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use laxity_admission::reception::bound;
-use laxity_admission::{AdmissionId, Bound, Claimant, Formula, Request};
+use laxity_admission::{AdmissionId, Bound, Formula, Request};
 use laxity_qos::channel::{Order, Role};
 use laxity_qos::discipline::Class;
 use laxity_units::Span;
@@ -60,12 +60,11 @@ struct Answered {
 fn answered(experiment: &Experiment, coverage: &Coverage, formula: Formula) -> Result<Answered, Uncovered> {
     let mut tables = Tables::new(experiment, coverage, formula);
     let (mut answers, mut unkept) = (Vec::new(), Vec::new());
-    for channel in &experiment.channels {
+    for (i, channel) in experiment.channels.iter().enumerate() {
         let request = request(experiment, channel)?;
         let why = request.and_then(|_| asks::unkept(experiment, coverage, channel));
         let request = request.filter(|_| why.is_none());
-        let answer = request.map(|request| tables.admit(experiment, channel, request));
-        let answer = answer.map(|answer| answer.map_err(|refused| named(refused, &answers)));
+        let answer = request.map(|request| tables.admit_among(experiment, (i, request), &mut answers));
         answers.push(answer);
         unkept.push(why);
     }
@@ -110,17 +109,6 @@ impl Answered {
         });
         Ok(Promises { formula, channels: channels.collect(), computing })
     }
-}
-
-/// `refused` with the number of the admitted channel that the station names, if it does.
-fn named(refused: Refused, answers: &[Option<Result<Reservation, Refused>>]) -> Refused {
-    let Claimant::Channel(id) = refused.refusal.claimant else { return refused };
-    let holds = |reserved: &Reserved| (reserved.node, reserved.id) == (refused.node, id);
-    let is_claimant = |answer: &Option<Result<Reservation, Refused>>| match answer {
-        Some(Ok(reservation)) => reservation.reserved.iter().any(holds),
-        _ => false,
-    };
-    Refused { whose: answers.iter().position(is_claimant), ..refused }
 }
 
 /// The promise of every station, with all channels in place.
@@ -271,19 +259,18 @@ pub fn fill(
     if let Some(why) = tables.unbounded(&experiment.channels[index]) {
         return Err(why);
     }
+    let mut answers = Vec::new();
     for (i, channel) in experiment.channels.iter().enumerate() {
-        if i != index
-            && let Some(request) = request(experiment, channel)?
-        {
-            let _ = tables.admit(experiment, channel, request);
-        }
+        let request = request(experiment, channel)?.filter(|_| i != index);
+        let answer = request.map(|request| tables.admit_among(experiment, (i, request), &mut answers));
+        answers.push(answer);
     }
     let channel = &experiment.channels[index];
     let Some(copy) = request(experiment, channel)? else { return Ok(Filled { admitted: 0, stopped: false }) };
     let steep = tables.looks_at_pairs(channel);
     let (mut admitted, mut asks, mut wait, mut looks) = (0, 0, 1, 0);
     while admitted < limit && looks < MOST_LOOKS {
-        let Ok(last) = tables.admit(experiment, channel, copy) else {
+        let Ok(last) = tables.admit_among(experiment, (index, copy), &mut answers) else {
             return Ok(Filled { admitted, stopped: false });
         };
         admitted += 1;

@@ -147,6 +147,7 @@ fn readings_by(experiment: &Experiment, covered: &Covered, node: usize) -> Vec<R
 }
 
 /// The tables of a station.
+#[derive(Clone)]
 pub(super) struct Analyses {
     all: Vec<Analysis>,
     /// Channels that were ever admitted.
@@ -156,6 +157,7 @@ pub(super) struct Analyses {
 }
 
 /// The promises of a station.
+#[derive(Clone)]
 struct Chosen {
     /// The table that promises.
     promising: usize,
@@ -165,6 +167,7 @@ struct Chosen {
 }
 
 /// One table.
+#[derive(Clone)]
 struct Analysis {
     station: Station,
     /// The way in which it counts.

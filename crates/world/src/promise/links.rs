@@ -33,6 +33,7 @@ use crate::coverage::{Uncovered, notice};
 use crate::experiment::{ChannelSpec, Experiment, Task};
 
 /// The promises of a host with several links.
+#[derive(Clone)]
 pub(super) struct Links {
     /// By the links that they are of; at least one.
     tables: Vec<(LinkId, AdmissionTable)>,

@@ -185,17 +185,21 @@ fn by_tables(experiment: &Experiment, channel: &ChannelSpec) -> bool {
 impl All {
     /// All of `experiment` but channel `without`, in their order.
     fn of(experiment: &Experiment, formula: Formula, without: Option<usize>) -> Self {
-        let mut admitted = vec![false; experiment.channels.len()];
+        let mut answers = Vec::new();
         let mut admit = || -> Option<Tables> {
             let mut tables = Tables::new(experiment, &coverage(experiment).ok()?, formula);
-            for (i, other) in experiment.channels.iter().enumerate().filter(|(i, _)| Some(*i) != without) {
-                if let Some(request) = request(experiment, other).ok()? {
-                    admitted[i] = tables.admit(experiment, other, request).is_ok();
-                }
+            for (i, other) in experiment.channels.iter().enumerate() {
+                let request = request(experiment, other).ok()?.filter(|_| Some(i) != without);
+                let answer =
+                    request.map(|request| tables.admit_among(experiment, (i, request), &mut answers));
+                answers.push(answer);
             }
             Some(tables)
         };
-        Self { tables: admit(), admitted }
+        let tables = admit();
+        let mut admitted: Vec<bool> = answers.iter().map(|answer| matches!(answer, Some(Ok(_)))).collect();
+        admitted.resize(experiment.channels.len(), false);
+        Self { tables, admitted }
     }
 }
 

@@ -14,6 +14,7 @@ use super::asked::Asked;
 use super::links::Links;
 
 /// The promises of a station.
+#[derive(Clone)]
 pub(super) enum Station {
     /// CPU and link by EDF, or by fixed priorities.
     Ordered(Box<AdmissionTable>),

@@ -1,6 +1,7 @@
 //! One admission table for every host, with all channels that pass it.
 
 mod alike;
+mod among;
 mod forward;
 mod paying;
 

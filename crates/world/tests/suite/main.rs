@@ -12,6 +12,7 @@ mod by_hand;
 mod bytes;
 mod common;
 mod cores;
+mod divided;
 mod faults;
 mod fifo;
 mod fifo_ends;

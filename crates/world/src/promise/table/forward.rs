@@ -19,12 +19,12 @@ use crate::coverage::{is_queue, thread_per_message};
 use crate::experiment::{ChannelSpec, Experiment};
 
 /// The forward phase of establishment: what the hops of a path can promise.
-struct Forward {
-    hops: Vec<Needs>,
+pub(super) struct Forward {
+    pub(super) hops: Vec<Needs>,
     /// The least deadlines before they were raised, if they were.
     before: Vec<Span>,
     /// The longest time between the hops: propagation, and how late each hears of a frame.
-    between: Span,
+    pub(super) between: Span,
 }
 
 /// Divisions that are tried where a path passes a station several times.
@@ -146,7 +146,7 @@ impl Tables {
 
     /// Asks each hop of the path for the least deadline that it can promise, as far as an analysis
     /// covers the path.
-    fn forward(
+    pub(super) fn forward(
         &self,
         experiment: &Experiment,
         channel: &ChannelSpec,
