@@ -68,7 +68,8 @@ fn a_newcomer_that_is_refused_leaves_no_trace() {
     let log = channel("log", ["a", "b"], 1400, "9 ms", "9 ms");
     let camera = channel("camera", ["a", "b"], 9000, "2 ms", "10 ms");
     let parts = |promises: &[Promise]| -> Vec<Vec<(Span, Span)>> {
-        let of = |promise: &Promise| promise.hops().iter().map(|hop| (hop.bound.deadline, hop.kept)).collect();
+        let of =
+            |promise: &Promise| promise.hops().iter().map(|hop| (hop.bound.deadline, hop.kept)).collect();
         promises.iter().take(2).map(of).collect()
     };
     let mut refused = 0;

@@ -242,3 +242,18 @@ fn schedules_of_the_experiments_come_close_to_the_bounds() {
     let worst = trunk.iter().map(|(_, worst)| *worst).fold(0.0, f64::max);
     assert!(worst == 880.0 && trunk[0].0 < 882.0, "{trunk:?}");
 }
+
+/// A jitter counts from the shortest delay, the transmission of 40 us at the host. The bound of 120 us over
+/// a port is beyond it by 80.
+#[test]
+fn a_jitter_is_proved_over_queues_or_refused() {
+    let edf = HEAD.replace(r#"cpu = "fifo", link = { order = "fifo" }"#, r#"cpu = "multiclass_edf""#);
+    let with = |jitter: &str| {
+        let both =
+            [channel("a", "a", "r", "462 B", "4 ms"), channel("b", "b", "r", "462 B", "4 ms")].concat();
+        let both = both.replace("deadline", &format!("jitter = \"{jitter}\"\ndeadline"));
+        promises(&of(&[&edf, STAR, &both].concat())).iter().map(Promise::is_refused).collect::<Vec<_>>()
+    };
+    assert_eq!(with("80 us"), [false, false]);
+    assert_eq!(with("79 us"), [false, true]);
+}

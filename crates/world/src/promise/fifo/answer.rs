@@ -7,6 +7,7 @@ use laxity_units::Span;
 
 use super::super::analyses::Reading;
 use super::super::answer::{Hop, Promise};
+use super::super::asks;
 use super::{Entry, Part, Row, through};
 use crate::coverage::{Uncovered, delivers_at_once};
 use crate::experiment::ChannelSpec;
@@ -59,7 +60,7 @@ impl Part<'_> {
 
     /// Whether `all` promises keep the deadline of `channel`, of which `kept` are new.
     fn judged(&self, channel: &ChannelSpec, kept: Vec<Hop>, all: Vec<Hop>) -> Answer {
-        let deadline = channel.deadline.unwrap_or(Span::MAX);
+        let deadline = asks::deadline(self.experiment, channel).unwrap_or(Span::MAX);
         let slowest = kept.iter().max_by_key(|hop| hop.kept).map_or(channel.route[0], |hop| hop.node);
         match Promise::Admitted(all).end_to_end_bound() {
             Some(bound) if bound <= deadline => Answer::Kept(kept),

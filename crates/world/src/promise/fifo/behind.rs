@@ -19,6 +19,7 @@ use laxity_qos::channel::LinkId;
 use laxity_units::Span;
 
 use super::super::answer::{Hop, Refused};
+use super::super::asks;
 use super::super::table::{Reservation, Tables};
 use super::{Part, passes, through};
 use crate::coverage::{Uncovered, delivers_at_once, is_queue};
@@ -71,7 +72,8 @@ impl Part<'_> {
     pub(super) fn room(&self, channel: &ChannelSpec, hops: &[usize], tables: &[Hop]) -> Option<Span> {
         let ways = hops.iter().fold(Span::ZERO, |all, hop| all.saturating_add(self.all.way(channel, *hop)));
         let others = through(tables.iter()).saturating_add(ways);
-        let room = channel.deadline.unwrap_or(Span::MAX).saturating_sub(others);
+        let deadline = asks::deadline(self.experiment, channel).unwrap_or(Span::MAX);
+        let room = deadline.saturating_sub(others);
         let packet = channel.spec.largest_packet(self.experiment.packet());
         let own = hops.iter().filter_map(|hop| {
             let link = self.experiment.link(channel.route[*hop], LinkId::FIRST)?;
