@@ -77,13 +77,31 @@ impl Counted {
 
 /// By (2), with the least `Q` that is known.
 pub(super) fn counted(environment: &Environment, population: &Population) -> Option<Counted> {
-    let makes = ps(environment.makes.filter(|makes| !makes.is_zero() && !environment.ahead)?);
-    let each = start(environment);
+    let makes = ps(makes(environment)?);
     let kept_up = kept_up(environment, population, makes);
     let waiting = [kept_up, environment.buffers.map(u128::from)].into_iter().flatten().min()?;
+    Some(of_waiting(environment, population, (waiting, start(environment))))
+}
+
+/// The same with the buffers as `Q`, where a start with its completion takes `each`.
+///
+/// (1) requires that a packet at the link is started when there is a slot. The number of buffers and
+/// (2) do not, so they hold where a thread starts packets.
+pub(super) fn by_buffers(environment: &Environment, population: &Population, each: u128) -> Option<Counted> {
+    makes(environment)?;
+    Some(of_waiting(environment, population, (environment.buffers?.into(), each)))
+}
+
+/// `C`, if handlers take time for a packet and do not work ahead.
+fn makes(environment: &Environment) -> Option<Span> {
+    environment.makes.filter(|makes| !makes.is_zero() && !environment.ahead)
+}
+
+/// (2).
+fn of_waiting(environment: &Environment, population: &Population, (waiting, each): (u128, u128)) -> Counted {
     let depth = u128::from(environment.depth);
     let once = waiting + made(environment, population) + depth + 1;
-    Some(Counted { each, once: each.saturating_mul(once) })
+    Counted { each, once: each.saturating_mul(once) }
 }
 
 /// `Q` by (1), if the link takes packets as fast as they are made.

@@ -86,7 +86,7 @@ use super::terms::{Breakdown, Ratio, ps, span};
 use super::trajectory::{Beside, Charges};
 use super::transmission::{completions_at_once, crossing, in_adapter, once_behind, start};
 
-const INTERRUPTS: Impossible = (Scarce::Cpu, Deficit::Unbounded, Reason::InterruptsTakeAll);
+pub(super) const INTERRUPTS: Impossible = (Scarce::Cpu, Deficit::Unbounded, Reason::InterruptsTakeAll);
 
 /// How transmissions slow down CPU work, and what they add once: `α` and the constant.
 pub(super) fn stolen(

@@ -43,6 +43,11 @@
 //! so with `c = C_l + C_i` each is charged `A + A c/L_min`, or `A + ⌈A/(L_min − c)⌉ c`. A thread
 //! above the handlers is no part of a run: another run follows it.
 //!
+//! *Counted by packets.* A run starts packets that wait, and no handler makes one meanwhile. So runs together
+//! start no more than (2) of [`super::counted`] has, with the buffers as its `Q`, however many a single
+//! run starts and whatever interrupts it. A run is then charged as a switch, and each packet that is made
+//! as a start with its completion. A fast link takes no more of the CPU so, where by time it may take all.
+//!
 //! # Second phase: the link, in `(τ, f)`
 //!
 //! The adapter idles from the completion of the last packet it has until the scheduler has run: at
@@ -66,8 +71,10 @@
 //! time since the last start. An adversary that lets the CPU idle, and sends just before the
 //! completion, gets all of it.
 
-use super::decision::{Deficit, Impossible, Reason, Scarce};
-use super::environment::{Above, Environment, Interference};
+use super::counted::by_buffers;
+use super::decision::Impossible;
+use super::environment::{Above, Counting, Environment, Interference};
+use super::o1::INTERRUPTS;
 use super::population::Population;
 use super::terms::{Breakdown, Ratio, ps};
 use super::trajectory::{Beside, Charges, Prolonged};
@@ -82,7 +89,7 @@ pub(super) fn charges(
     let cpu = charges_of_cpu(environment, population)?;
     let per_start = per_start(environment, population) + beside.per_start;
     let (occupied, _) = in_adapter(environment, population);
-    let crossing = crossing(environment, population, Ratio::ONE, cpu.per_block, per_start);
+    let crossing = crossing(environment, population, Ratio::ONE, cpu.per_block + cpu.per_made, per_start);
     let wait = cpu
         .wait
         .and("packets of other links already made", beside.once)
@@ -105,6 +112,9 @@ pub(super) fn charges_of_cpu(
     environment: &Environment,
     population: &Population,
 ) -> Result<Charges, Impossible> {
+    if environment.counting == Counting::Packets && population.largest_packet.is_some() {
+        return by_packets(environment, population);
+    }
     let host = &environment.host;
     let switch = ps(host.switch());
     let start = start(environment);
@@ -112,7 +122,7 @@ pub(super) fn charges_of_cpu(
     let depth = u128::from(environment.depth);
     let endless = if depth == 1 { shortest == 0 } else { start >= shortest };
     if endless && start > 0 && population.largest_packet.is_some() {
-        return Err((Scarce::Cpu, Deficit::Unbounded, Reason::InterruptsTakeAll));
+        return Err(INTERRUPTS);
     }
     // Starts without a cost need no counting.
     let starts = match population.largest_packet {
@@ -144,6 +154,30 @@ pub(super) fn charges_of_cpu(
     })
 }
 
+/// The same, counted by packets.
+fn by_packets(environment: &Environment, population: &Population) -> Result<Charges, Impossible> {
+    let switch = ps(environment.host.switch());
+    let counted = by_buffers(environment, population, start(environment)).ok_or(INTERRUPTS)?;
+    let (entered, block) = population.lower_block(environment);
+    let wait = Breakdown::default()
+        .and("switch to a lower handler", entered)
+        .and("its block", block)
+        .and("a run of the link scheduler after it", switch)
+        .and("link scheduling in progress", counted.once);
+    Ok(Charges {
+        stretch: Ratio::ONE,
+        per_block: switch + switch,
+        per_made: counted.each,
+        per_other: 0,
+        per_start: 0,
+        per_activation: switch + switch,
+        preemptible: false,
+        on_cpu: true,
+        prolonged: None,
+        wait,
+    })
+}
+
 /// Effect of an interrupt on a run, and work of a run for another link.
 pub(super) fn prolonged(
     environment: &Environment,
@@ -160,6 +194,5 @@ pub(super) fn prolonged(
     // With depth 1, what a packet's own interrupts keep of its way.
     let own = u128::from(environment.link.interrupts().beside) * ps(environment.host.interrupt);
     let apart = shortest.checked_sub(if whole { start } else { own }).filter(|apart| *apart > 0);
-    let none = (Scarce::Cpu, Deficit::Unbounded, Reason::InterruptsTakeAll);
-    apart.map(|apart| Some(Prolonged { start, apart, whole })).ok_or(none)
+    apart.map(|apart| Some(Prolonged { start, apart, whole })).ok_or(INTERRUPTS)
 }

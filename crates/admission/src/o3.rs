@@ -18,8 +18,10 @@
 //!
 //! as far apart as there, whichever block has the CPU when they arrive: a level block, or the lower
 //! one that was in progress at `s`. A block takes the CPU back after a thread, and begins with a
-//! switch of its own. (That packets are counted as they are made, [`super::counted`], does not
-//! carry over: it requires that a packet at the link is started when there is a slot.)
+//! switch of its own.
+//!
+//! *Counted by packets*, these starts are no more than (2) of [`super::counted`] has, with the buffers as its
+//! `Q`: its (1) requires that a packet at the link is started when there is a slot. Each takes `c`.
 //!
 //! # Second phase: the link, in `(τ, f)`
 //!
@@ -60,11 +62,12 @@
 //! All else is [`super::o1`]'s: at `τ` a handler has made a packet, and calls; the packets that the
 //! adapter had then take `D L(S)`, and the stages have the cost charged once.
 
+use super::counted::by_buffers;
 use super::decision::Impossible;
-use super::environment::Environment;
-use super::o1::stolen;
+use super::environment::{Counting, Environment};
+use super::o1::{INTERRUPTS, stolen};
 use super::population::Population;
-use super::terms::{Breakdown, ps, span};
+use super::terms::{Breakdown, Ratio, ps, span};
 use super::trajectory::Charges;
 use super::transmission::{crossing, in_adapter, once_behind, start};
 use laxity_qos::costs::HostCosts;
@@ -81,7 +84,14 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
     let call = span(ps(host.link_scheduling).saturating_add(thread));
     let by_thread = Environment { host: HostCosts { link_scheduling: call, ..*host }, ..environment.clone() };
     let switch = ps(host.switch());
-    let (stretch, once) = stolen(&by_thread, population)?;
+    let (stretch, per_made, once) = match environment.counting {
+        Counting::Packets if population.largest_packet.is_some() => {
+            let announced = ps(host.interrupt) * u128::from(environment.link.interrupts().all);
+            let counted = by_buffers(environment, population, announced + ps(call));
+            counted.map(|counted| (Ratio::ONE, counted.each, counted.once)).ok_or(INTERRUPTS)?
+        }
+        _ => stolen(&by_thread, population).map(|(stretch, once)| (stretch, 0, once))?,
+    };
     let is_silent = population.silent > 0 || environment.ahead;
     let silent = if is_silent { switch + population.silent } else { 0 };
     let called = match environment.others.is_empty() {
@@ -102,12 +112,12 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
         .with(once_behind(environment, population))
         .and(
             "the crossing packet's second share",
-            crossing(environment, population, stretch, switch, per_start),
+            crossing(environment, population, stretch, switch + per_made, per_start),
         );
     Ok(Charges {
         stretch,
         per_block: switch,
-        per_made: 0,
+        per_made,
         per_other: 0,
         per_start,
         per_activation: switch,

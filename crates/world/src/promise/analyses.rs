@@ -94,7 +94,12 @@ fn readings_by(experiment: &Experiment, covered: &Covered, node: usize) -> Vec<R
     let made = !makes(experiment, node).is_zero();
     let mut countings = match covered.model {
         ResourceModel::Core if charged && made => vec![Counting::Time, Counting::Packets],
-        ResourceModel::O1 | ResourceModel::Apart | ResourceModel::Handed | ResourceModel::ApartHanded
+        ResourceModel::O1
+        | ResourceModel::O2
+        | ResourceModel::O3
+        | ResourceModel::Apart
+        | ResourceModel::Handed
+        | ResourceModel::ApartHanded
             if charged && made && !covered.ahead =>
         {
             vec![Counting::Time, Counting::Packets]
@@ -141,7 +146,8 @@ fn readings_by(experiment: &Experiment, covered: &Covered, node: usize) -> Vec<R
         }
     }
     // By time a start follows a completion at once.
-    let moderates = |reading: &Reading| handed || reading.counting == Counting::Packets;
+    let by_thread = matches!(covered.model, ResourceModel::O2 | ResourceModel::O3);
+    let moderates = |reading: &Reading| handed || reading.counting == Counting::Packets && !by_thread;
     all.retain(|reading| reading.moderated != ByModeration::All || moderates(reading));
     all
 }

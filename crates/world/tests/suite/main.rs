@@ -13,6 +13,7 @@ mod bytes;
 mod common;
 mod cores;
 mod divided;
+mod fast_links;
 mod faults;
 mod fifo;
 mod fifo_ends;
