@@ -373,7 +373,7 @@ impl Pipeline {
                 let leaves = match at {
                     At::Running { ends, .. } if ends <= now => self.end_phase(i, n, now, around),
                     At::Next(phase) => self.begin_phase(i, n, phase, now, around),
-                    At::Leaving if self.leave(i, n, now, around) => false,
+                    At::Leaving if !self.stations[i].blocked && self.leave(i, n, now, around) => false,
                     At::Telling if self.tell_host(i, n, around) => false,
                     _ => {
                         n += 1;
@@ -399,6 +399,7 @@ impl Pipeline {
                 self.stations[i].rest();
                 return moved;
             }
+            self.make_way(i);
             moved = true;
         }
     }
@@ -437,17 +438,30 @@ impl Pipeline {
                 return false;
             }
             self.stations[i].let_go(n);
+            self.make_way(i);
             self.complete(direction, slot, around);
             return true;
         }
         let joined = self.stations[next].join(now, slot, around.packets().at(slot));
         if let Joined::Blocked = joined {
+            self.stations[i].blocked = self.stations[next].stays_full();
             return false;
         }
         self.lose_by(next, slot, &joined, around);
         self.lose_late(next, around);
         self.stations[i].let_go(n);
+        self.make_way(i);
         true
+    }
+
+    /// A packet has left a line or a server of station `i`: a packet that is blocked before it tries
+    /// again.
+    #[inline]
+    fn make_way(&mut self, i: usize) {
+        if let Some(before) = i.checked_sub(1) {
+            let before = &mut self.stations[before];
+            before.astir |= std::mem::take(&mut before.blocked);
+        }
     }
 
     /// A packet has passed its last stage.

@@ -62,6 +62,7 @@ impl Pipeline {
                 station.busy += job.pause(now);
                 let slot = station.jobs.remove(0).slot;
                 self.requested = false;
+                self.make_way(link);
                 self.lose(PacketDirection::Transmit, slot, Loss::Medium, around);
             }
         }

@@ -66,6 +66,7 @@ impl Pipeline {
         // The one furthest from being done loses least.
         let evicted = stations.find_map(|i| Some((i, self.stations[i].evict()?)));
         let Some((i, evicted)) = evicted else { return false };
+        self.make_way(i);
         self.lose(direction, evicted, self.loss_at(i, Loss::Overload), around);
         match direction {
             PacketDirection::Transmit => self.transmit_buffers.take(around.packets().at(slot)),

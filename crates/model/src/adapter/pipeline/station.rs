@@ -56,6 +56,8 @@ pub(super) struct Station {
     waiting: usize,
     /// Some line drops late packets.
     drops_late: bool,
+    /// Time alone makes no room: no packet becomes late or eligible, or waits for a batch.
+    is_steady: bool,
     /// Packets found late, already removed from their lines.
     pub(super) late: Vec<Slot>,
     /// Maximum number of packets in service, given the state of the next stage.
@@ -71,8 +73,10 @@ pub(super) struct Station {
     pub(super) jobs: Vec<Job>,
     /// First end of the running phases; `Time::MAX` if none runs.
     pub(super) ends: Time,
-    /// It may have work before `ends`: an arrival, or a job blocked by the next stage.
+    /// It may have work before `ends`: an arrival, or a packet that the next stage may have room for.
     pub(super) astir: bool,
+    /// The next stage has no room for a packet that leaves, and has had no change since.
+    pub(super) blocked: bool,
     pub(super) busy: Span,
     pub(super) passed: u64,
     longest: usize,
@@ -92,6 +96,8 @@ impl Station {
         let drops_late = lines.iter().any(|line| line.queue.late == LatePolicy::Drop);
         let first_come = matches!(lines[..], [Line { queue: Queue { order: Order::Fifo, .. }, .. }]);
         let first_come = first_come && stage.batch == 1;
+        let waits = drops_late || lines.iter().any(|line| line.queue.order.holds());
+        let is_steady = !waits && stage.linger.is_zero() && stage.ahead.is_none();
         let for_all = stage.phases.iter().all(|phase| phase.is_for_all() && phase.from.is_zero());
         Self {
             stage,
@@ -101,6 +107,7 @@ impl Station {
             for_all,
             waiting: 0,
             drops_late,
+            is_steady,
             late: Vec::new(),
             gate: usize::MAX,
             turn: 0,
@@ -110,6 +117,7 @@ impl Station {
             jobs: Vec::new(),
             ends: Time::MAX,
             astir: false,
+            blocked: false,
             busy: Span::ZERO,
             passed: 0,
             longest: 0,
@@ -142,7 +150,8 @@ impl Station {
         for job in &self.jobs {
             match job.at {
                 At::Running { ends, .. } => self.ends = self.ends.min(ends),
-                At::Next(_) | At::Leaving | At::Telling => self.astir = true,
+                At::Leaving => self.astir |= !self.blocked,
+                At::Next(_) | At::Telling => self.astir = true,
                 At::Phase | At::Medium | At::Host => {}
             }
         }
@@ -151,6 +160,11 @@ impl Station {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.jobs.is_empty() && self.waiting == 0
+    }
+
+    /// Whether it has no room for a packet before another leaves a line or a server.
+    pub(super) fn stays_full(&self) -> bool {
+        self.is_steady && !self.has_free_server()
     }
 
     pub(super) fn report(&self, now: Time) -> StageReport {
@@ -446,7 +460,7 @@ impl Station {
             swept.extend(line.waiting.drain().into_iter().map(|waiting| waiting.slot));
             line.waiting.idle();
         }
-        (self.waiting, self.lingers, self.held) = (0, None, None);
+        (self.waiting, self.lingers, self.held, self.blocked) = (0, None, None, false);
         self.rest();
         swept
     }
