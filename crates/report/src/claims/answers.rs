@@ -14,6 +14,8 @@ use super::absent::{Absent, Answer};
 pub(super) enum Answers {
     /// The true answer.
     Real,
+    /// The true answer, and a note that a question was asked.
+    Noted(Rc<Cell<bool>>),
     /// Always this.
     Always(bool),
     /// True and false by turns.
@@ -21,10 +23,19 @@ pub(super) enum Answers {
 }
 
 impl Answers {
-    /// All ways to look at a script on a stub.
+    /// All ways to look at a script on a stub, the true answers first.
     pub(super) fn on_stub() -> [Answers; 5] {
         let turn = |first| Answers::InTurn(Rc::new(Cell::new(first)));
-        [Answers::Real, Answers::Always(true), Answers::Always(false), turn(true), turn(false)]
+        let noted = Answers::Noted(Rc::default());
+        [noted, Answers::Always(true), Answers::Always(false), turn(true), turn(false)]
+    }
+
+    /// Whether another answer could have changed an evaluation since the last call.
+    pub(super) fn mattered(&self) -> bool {
+        match self {
+            Answers::Noted(asked) => asked.take(),
+            Answers::Real | Answers::Always(_) | Answers::InTurn(_) => true,
+        }
     }
 
     /// The answer in place of `real`. An error of the script stays one; an absent value on a stub
@@ -32,6 +43,10 @@ impl Answers {
     pub(super) fn give(&self, real: Answer<bool>) -> Answer<bool> {
         match (self, real) {
             (Answers::Real, real) => real,
+            (Answers::Noted(asked), real) => {
+                asked.set(true);
+                real
+            }
             (_, Err(error)) if !Absent::ends(&error) => Err(error),
             (Answers::Always(answer), _) => Ok(*answer),
             (Answers::InTurn(turn), _) => Ok(turn.replace(!turn.get())),
@@ -40,6 +55,13 @@ impl Answers {
 
     /// Whether all elements of a list are tested, whatever the results.
     pub(super) fn are_all_wanted(&self) -> bool {
-        !matches!(self, Answers::Real)
+        match self {
+            Answers::Real => false,
+            Answers::Noted(asked) => {
+                asked.set(true);
+                false
+            }
+            Answers::Always(_) | Answers::InTurn(_) => true,
+        }
     }
 }

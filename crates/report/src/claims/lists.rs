@@ -364,10 +364,10 @@ fn register_loops(engine: &mut Engine, answers: &Answers) {
             Err(error) => Box::new(std::iter::once(Err(error))),
         }
     });
-    let stub = answers.are_all_wanted();
+    let give = answers.clone();
     let counted = move |first: INT, text: String, numbers: Box<dyn Iterator<Item = INT>>| -> Steps {
         let mut numbers = numbers.peekable();
-        if numbers.peek().is_some() || stub || first > 1 {
+        if numbers.peek().is_some() || first > 1 || give.are_all_wanted() {
             return steps(numbers.map(Dynamic::from_int));
         }
         let why = format!(
@@ -375,9 +375,10 @@ fn register_loops(engine: &mut Engine, answers: &Answers) {
         );
         Box::new(std::iter::once(absent(why)))
     };
+    let count = counted.clone();
     module.set_iter_result(TypeId::of::<Range<INT>>(), move |range| {
         let range = range.cast::<Range<INT>>();
-        counted(range.start, format!("{}..{}", range.start, range.end), Box::new(range))
+        count(range.start, format!("{}..{}", range.start, range.end), Box::new(range))
     });
     module.set_iter_result(TypeId::of::<RangeInclusive<INT>>(), move |range| {
         let range = range.cast::<RangeInclusive<INT>>();

@@ -6,7 +6,7 @@ use laxity_world::results::{Axis, Provenance, Results, Run};
 use rhai::EvalAltResult;
 
 use super::answers::Answers;
-use super::{Court, Judge, slip};
+use super::{Compiled, Court, Judge, slip};
 
 /// Sweeps of more points are not tried: the trial would take longer than it saves.
 const MOST_POINTS: usize = 2000;
@@ -38,28 +38,25 @@ impl Judge {
         let results = Results { provenance, axes: axes.to_vec(), runs };
         let mut errors: Vec<ClaimError> = Vec::new();
         let stub = Court::of(&results, None);
+        let scripts = self.claims.iter().flat_map(|Compiled { claim, holds, shows }| {
+            let shows = claim.shows.as_ref().zip(shows.as_ref()).map(|(text, ast)| ("shows", text, ast));
+            let scripts = [("holds", &claim.holds, holds)].into_iter().chain(shows);
+            scripts.map(move |script| (claim, script))
+        });
+        let mut scripts: Vec<_> = scripts.collect();
         for answers in Answers::on_stub() {
             let all = stub.answering(&answers);
             // Before anything has run, draws do not differ.
             let draw = self.claims.iter().find_map(|compiled| compiled.draws(&all));
             let draw = draw.map(|(index, _)| all.at(index, 0));
-            for compiled in &self.claims {
-                let claim = &compiled.claim;
+            // A script with an error, or one that asks nothing, shows no more in another way.
+            scripts.retain(|(claim, (script, text, ast))| {
                 let court = draw.as_ref().filter(|_| claim.by_draw).unwrap_or(&all);
-                let scripts = [("holds", Some(&claim.holds), Some(&compiled.holds))];
-                let shows = ("shows", claim.shows.as_ref(), compiled.shows.as_ref());
-                for (script, text, ast) in scripts.into_iter().chain([shows]) {
-                    let known = errors.iter().any(|error| error.id == claim.id && error.script == script);
-                    let (Some(text), Some(ast), false) = (text, ast, known) else { continue };
-                    errors.extend(
-                        court
-                            .evaluate(ast)
-                            .err()
-                            .filter(|error| is_slip(error))
-                            .map(|error| *slip(claim, script, text, &error)),
-                    );
-                }
-            }
+                let error = court.evaluate(ast).err().filter(|error| is_slip(error));
+                let is_right = error.is_none();
+                errors.extend(error.map(|error| *slip(claim, script, text, &error)));
+                answers.mattered() && is_right
+            });
         }
         errors
     }
