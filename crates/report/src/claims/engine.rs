@@ -34,7 +34,7 @@ pub(super) fn new(seen: &Seen, vocabulary: &Vocabulary, answers: &Answers, meter
     });
     operators::register(&mut engine, answers);
     absent::register(&mut engine);
-    record::register(&mut engine);
+    record::register(&mut engine, &seen.borrow());
     lists::register(&mut engine, answers);
     register_shapes(&mut engine, answers);
     register_formats(&mut engine);

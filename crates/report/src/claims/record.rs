@@ -416,10 +416,27 @@ fn pooled(list: &Array, name: &str) -> Answer<Dynamic> {
     .into())
 }
 
-/// Gives scripts the records.
-pub(super) fn register(engine: &mut Engine) {
+/// Adds the names of all fields of `value`, a record or a list whose records are alike.
+fn add_names(value: &Dynamic, names: &mut BTreeSet<ImmutableString>) {
+    if let Some(first) = value.as_array_ref().ok().as_ref().and_then(|list| list.first()) {
+        add_names(first, names);
+    } else if let Some(record) = value.read_lock::<Record>() {
+        names.extend(record.fields.keys().map(|name| name.as_str().into()));
+        record.fields.values().for_each(|value| add_names(value, names));
+    }
+}
+
+/// Gives scripts the records, of which `runs` has some.
+pub(super) fn register(engine: &mut Engine, runs: &[Dynamic]) {
     engine.register_type_with_name::<Record>("record");
     engine.register_indexer_get(|record: &mut Record, name: ImmutableString| record.field(&name));
+    // The language asks the indexer only after it has made an error of a property that it does not
+    // know, which takes longer than the rest of an access. Other names are right all the same.
+    let mut names = BTreeSet::new();
+    runs.first().into_iter().for_each(|run| add_names(run, &mut names));
+    for name in names {
+        engine.register_get(name.clone(), move |record: &mut Record| record.field(&name));
+    }
     engine.register_fn("at", |run: &mut Record, axis: ImmutableString| run.at(&axis));
     let channel = |run: &mut Record, name: &str| run.member("channels", "channel", name);
     engine.register_fn("channel", move |run: &mut Record, name: ImmutableString| channel(run, &name));
