@@ -198,8 +198,10 @@ pub fn run_by(
     let place = Place::take(scenario, options, &mut || {
         observe(Progress { done: 0, kept: 0, total, waiting: true });
     })?;
-    let Finishing { runs, kept, unkept, reruns } = points(scenario, options, runner, &place, observe)?;
-    let results = Results { provenance: provenance(scenario, options), axes: scenario.axes.clone(), runs };
+    let Finishing { runs, clocks, kept, unkept, reruns } =
+        points(scenario, options, runner, &place, observe)?;
+    let provenance = provenance(scenario, options, clocks);
+    let results = Results { provenance, axes: scenario.axes.clone(), runs };
     let judgement = judge.judge(&results, options.budget);
     Ok(Outcome { unkept, reruns, ..finish(scenario, options, &place, kept, results, judgement) })
 }
@@ -223,7 +225,9 @@ pub fn of_runs(scenario: &Scenario, options: &RunOptions, runs: Vec<Run>) -> Res
     assert_eq!(runs.len(), scenario.points().count(), "a run for each point");
     let judge = Judge::compile(&scenario.claims).map_err(CampaignError::Unjudged)?;
     let place = Place::take(scenario, options, &mut || ())?;
-    let results = Results { provenance: provenance(scenario, options), axes: scenario.axes.clone(), runs };
+    let of_points = clocks(scenario.points().map(|point| scenario.experiment(&point).clock));
+    let provenance = provenance(scenario, options, of_points);
+    let results = Results { provenance, axes: scenario.axes.clone(), runs };
     let judgement = judge.judge(&results, options.budget);
     Ok(finish(scenario, options, &place, 0, results, judgement))
 }
@@ -247,7 +251,7 @@ pub fn of_point(
         axis.points = vec![axis.points[*index].clone()];
     }
     let run = Run { point: vec![0; axes.len()], ..run };
-    let provenance = Provenance { clock: clock.into(), ..provenance(scenario, options) };
+    let provenance = provenance(scenario, options, clock);
     let results = Results { provenance, axes, runs: vec![run] };
     let alone = scenario.points().nth(1).is_none();
     let judgement = if alone { judge.judge(&results, options.budget) } else { Judgement::default() };
@@ -328,7 +332,7 @@ fn tell_attacks(scenario: &Scenario, options: &RunOptions, results: &mut Results
     }
 }
 
-fn provenance(scenario: &Scenario, options: &RunOptions) -> Provenance {
+fn provenance(scenario: &Scenario, options: &RunOptions, clock: &str) -> Provenance {
     Provenance {
         name: scenario.name.clone(),
         title: scenario.title.clone(),
@@ -336,27 +340,26 @@ fn provenance(scenario: &Scenario, options: &RunOptions) -> Provenance {
         seed: options.seed.unwrap_or(scenario.seed),
         file_hash: scenario.hash.clone(),
         version: env!("CARGO_PKG_VERSION").into(),
-        clock: clocks(scenario),
+        clock: clock.into(),
         percentile_error: laxity_world::sketch::RELATIVE_ERROR,
     }
 }
 
-/// The clocks that the points run under.
-fn clocks(scenario: &Scenario) -> String {
-    let clocks: Vec<ClockKind> = scenario.points().map(|point| scenario.experiment(&point).clock).collect();
-    let any = |clock| clocks.contains(&clock);
-    match (any(ClockKind::Virtual), any(ClockKind::Real)) {
+/// The clocks of points in a word.
+fn clocks(points: impl Iterator<Item = ClockKind>) -> &'static str {
+    let clocks: Vec<ClockKind> = points.collect();
+    match (clocks.contains(&ClockKind::Virtual), clocks.contains(&ClockKind::Real)) {
         (true, true) => "virtual and real",
         (_, true) => "real",
         (_, false) => "virtual",
     }
-    .into()
 }
 
 /// All points.
 struct Finishing {
     /// In the sweep's order.
     runs: Vec<Run>,
+    clocks: &'static str,
     /// How many an earlier run had kept.
     kept: usize,
     /// Why some could not be kept.
@@ -396,6 +399,7 @@ fn points(
     }
     unkept = unkept.or_else(|| finished.iter().find_map(|finished| finished.unkept.clone()));
     let reruns = finished.iter().map(|finished| finished.reruns).sum();
+    let clocks = clocks(finished.iter().map(|finished| finished.clock));
     let runs = finished.into_iter().map(|finished| finished.run).collect();
-    Ok(Finishing { runs, kept: progress.kept, unkept, reruns })
+    Ok(Finishing { runs, clocks, kept: progress.kept, unkept, reruns })
 }

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use laxity_scenario::{PointIndex, Scenario};
-use laxity_world::experiment::Experiment;
+use laxity_world::experiment::{ClockKind, Experiment};
 use laxity_world::results::Run;
 use sha2::{Digest, Sha256};
 
@@ -15,6 +15,7 @@ use super::{CampaignError, PointRunner, RunOptions};
 /// One point, run now or earlier.
 pub(super) struct Finished {
     pub(super) run: Run,
+    pub(super) clock: ClockKind,
     /// By which it is kept; empty without a store.
     pub(super) key: String,
     pub(super) kept: bool,
@@ -56,7 +57,7 @@ pub(super) fn point(
     let run = Run { point: point.indices().to_vec(), ..fittest };
     let keeps = store.filter(|_| !kept);
     let unkept = keeps.and_then(|store| store.save(&key, &run).err()).map(|error| error.to_string());
-    Ok(Finished { run, key, kept, unkept, reruns })
+    Ok(Finished { run, clock: experiment.clock, key, kept, unkept, reruns })
 }
 
 fn is_fit(run: &Run) -> bool {
