@@ -135,7 +135,7 @@ fn record_of(run: &Run, vocabulary: &Vocabulary) -> Record {
                 *value = if idle { Absent::idle(why) } else { Absent::new(why) }.into();
             }
         }
-        let record = build.value(&format!("channel `{}`", channel.name), raw.into());
+        let record = build.value(&format!("channel `{}`", channel.name), Dynamic::from_map(raw));
         match channel.class.as_str() {
             "real_time" => rt.push(record.clone()),
             _ => be.push(record.clone()),
@@ -143,7 +143,7 @@ fn record_of(run: &Run, vocabulary: &Vocabulary) -> Record {
         all.push(record);
     }
     for (name, channels) in [("channels", all), ("rt", rt), ("be", be)] {
-        fields.insert(name.into(), channels.into());
+        fields.insert(name.into(), Dynamic::from_array(channels));
     }
     let resources = run.resources.iter().zip(list(fields.remove("resources")));
     let resources = resources.map(|(r, raw)| build.value(&format!("resource `{}`", r.name), raw)).collect();
@@ -162,7 +162,7 @@ fn record_of(run: &Run, vocabulary: &Vocabulary) -> Record {
                 *value = Absent::new(why).into();
             }
         }
-        build.value(&format!("application `{}`", computation.name), raw.into())
+        build.value(&format!("application `{}`", computation.name), Dynamic::from_map(raw))
     });
     let computations = computations.collect();
     fields.insert("computations".into(), Dynamic::from_array(computations));
@@ -173,7 +173,7 @@ fn record_of(run: &Run, vocabulary: &Vocabulary) -> Record {
             let mut real_time = real_time.cast::<Map>();
             let frames = list(real_time.remove("frames"));
             let frames = frames.into_iter().map(|frames| build.value("frames", frames)).collect();
-            let record = sound.value("the real time", real_time.into());
+            let record = sound.value("the real time", Dynamic::from_map(real_time));
             let mut record = record.cast::<Record>();
             Rc::make_mut(&mut record.fields).insert("frames".into(), Dynamic::from_array(frames));
             record.into()
