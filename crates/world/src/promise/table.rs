@@ -57,6 +57,8 @@ pub(super) struct Tables {
     placement: Placement,
     /// Per station, how late it may hear of a frame.
     notices: Vec<Span>,
+    /// How often a deadline may still be shared out again in vain.
+    tries: usize,
 }
 
 /// The reservations of a channel: all that its bound needs, or as far as its path is covered.
@@ -142,7 +144,8 @@ impl Tables {
         };
         let inside = hosts.iter().enumerate().map(inside).collect();
         let notices = notices(experiment);
-        Self { hosts, inside, computing, formula, placement, notices }
+        let tries = among::TRIES_FOR_ALL;
+        Self { hosts, inside, computing, formula, placement, notices, tries }
     }
 
     /// Per station, what is reserved for each application that computes there.

@@ -84,3 +84,23 @@ fn a_newcomer_that_is_refused_leaves_no_trace() {
     }
     assert!(refused > 0);
 }
+
+/// With all slack at the slowest hop, the hosts of six cameras, each frame of a camera is due at the port as
+/// soon as it can be. The port can promise a seventh channel nothing within a millisecond, until one of the
+/// cameras lets it pass.
+#[test]
+fn channels_that_are_due_later_let_a_newcomer_pass() {
+    let names: Vec<String> = (0..6).map(|n| format!("k{n}")).collect();
+    let node = |name: &String| format!("[node.{name}]\nhost.speedup = 3.0\n");
+    let nodes = names.iter().map(node).collect::<String>();
+    let ends = names.iter().map(|name| format!(", \"{name}\"")).collect::<String>();
+    let camera = |name: &String| channel(&format!("of-{name}"), [name, "b"], 6000, "33 ms", "33 ms");
+    let cameras = names.iter().map(camera).collect::<String>();
+    let urgent = channel("urgent", ["a", "b"], 64, "10 ms", "1 ms");
+    let text = two(300, &format!("[admission]\ndeadlines = \"slowest\"\n{cameras}"), &[&urgent]);
+    let text = text.replace("[node.s]", &format!("{nodes}[node.s]"));
+    let text = text.replace("\"a\", \"b\"]", &format!("\"a\", \"b\"{ends}]"));
+    for promise in promises(&of(&text)) {
+        assert!(promise.is_bound(), "{promise:?}");
+    }
+}

@@ -6,10 +6,12 @@
 //! channel with 1.9 of 2 ms to spare.
 //!
 //! So where a newcomer is refused because the promise of an admitted channel would not hold at a station,
-//! the deadline of that channel is shared out again, with as much more at that station as is missing. Its
-//! deadline from end to end stays. If the newcomer is refused all the same, everything is as before.
+//! the deadline of that channel is shared out again, with as much more at that station as is missing. Where
+//! a station can promise the newcomer too little beside the others, one of them lets it pass: it gets a
+//! deadline there with which the newcomer would have been admitted. The deadlines from end to end stay. If the newcomer is
+//! refused all the same, everything is as before.
 
-use laxity_admission::{Claimant, Deficit, Request};
+use laxity_admission::{Claimant, Deficit, Reason, Request};
 use laxity_units::Span;
 
 use super::super::admit::request;
@@ -20,11 +22,21 @@ use super::{Reservation, Reserved, Tables};
 use crate::experiment::Experiment;
 
 /// Deadlines that are shared out again for one newcomer, at most.
-const SHIFTS: usize = 16;
+const TRIES: usize = 16;
+/// The same for all newcomers together: some seconds where a station has thousands of channels.
+pub(super) const TRIES_FOR_ALL: usize = 256;
 
 /// The answers to channels, in their order; `None` for best effort, and for a channel that asks for what no
 /// station keeps.
 type Answers = [Option<Result<Reservation, Refused>>];
+
+/// A channel that shall have at least that deadline at that hop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct More {
+    channel: usize,
+    hop: usize,
+    needs: Span,
+}
 
 /// A channel of which the deadline was shared out again, and what was there before.
 struct Shift {
@@ -47,16 +59,19 @@ impl Tables {
             Err(refused) => named(refused, answers),
             admitted => return admitted,
         };
-        let (mut refused, mut shifts) = (first, Vec::new());
-        while shifts.len() < SHIFTS
-            && let Some(shift) = self.shift(experiment, refused, answers)
+        let (mut refused, mut shifts, mut tried) = (first, Vec::new(), Vec::new());
+        while tried.len() < TRIES.min(self.tries)
+            && let Some(more) = more(experiment, (refused, asked.deadline()), answers, &tried)
         {
+            tried.push(more);
+            let Some(shift) = self.shift(experiment, more, answers) else { continue };
             shifts.push(shift);
             match self.admit(experiment, channel, asked) {
                 Err(again) => refused = named(again, answers),
                 admitted => return admitted,
             }
         }
+        self.tries -= tried.len();
         for Shift { channel, reservation, stations } in shifts.into_iter().rev() {
             self.put_back(stations);
             answers[channel] = Some(Ok(reservation));
@@ -64,24 +79,23 @@ impl Tables {
         Err(first)
     }
 
-    /// Shares out again the deadline of the channel whose promise `refused` the newcomer.
-    fn shift(&mut self, experiment: &Experiment, refused: Refused, answers: &mut Answers) -> Option<Shift> {
-        let (i, Deficit::Time(missing)) = (refused.whose?, refused.refusal.deficit) else { return None };
-        let Some(Ok(reservation)) = &answers[i] else { return None };
+    /// Shares out again the deadline of a channel.
+    fn shift(&mut self, experiment: &Experiment, more: More, answers: &mut Answers) -> Option<Shift> {
+        let Some(Ok(reservation)) = &answers[more.channel] else { return None };
         let reserved = &reservation.reserved;
-        let at = reserved.iter().find(|it| holds(it, &refused)).filter(|_| reserved.len() > 1)?;
-        let (hop, needs) = (at.hop, at.asked.rate.request.deadline().saturating_add(missing));
         let mut nodes: Vec<usize> = reserved.iter().map(|it| it.node).collect();
+        nodes.sort_unstable();
         nodes.dedup();
         let stations: Vec<(usize, Analyses)> =
             nodes.into_iter().map(|node| (node, self.table(node).clone())).collect();
         for Reserved { node, id, .. } in reserved {
             self.table(*node).release(*id);
         }
-        match self.with_more(experiment, i, (hop, needs)) {
+        match self.with_more(experiment, more) {
             Some(new) => {
-                let before = answers[i].replace(Ok(new));
-                before.and_then(Result::ok).map(|reservation| Shift { channel: i, reservation, stations })
+                let before = answers[more.channel].replace(Ok(new));
+                let of = |reservation| Shift { channel: more.channel, reservation, stations };
+                before.and_then(Result::ok).map(of)
             }
             None => {
                 self.put_back(stations);
@@ -90,14 +104,10 @@ impl Tables {
         }
     }
 
-    /// Reserves for channel `i` with at least that deadline at that hop.
-    fn with_more(
-        &mut self,
-        experiment: &Experiment,
-        i: usize,
-        (hop, needs): (usize, Span),
-    ) -> Option<Reservation> {
-        let channel = &experiment.channels[i];
+    /// Reserves for a channel with at least that deadline at that hop.
+    fn with_more(&mut self, experiment: &Experiment, more: More) -> Option<Reservation> {
+        let More { channel, hop, needs } = more;
+        let channel = &experiment.channels[channel];
         let asked = request(experiment, channel).ok()??;
         let mut forward = self.forward(experiment, channel, asked).ok()?;
         let at = forward.hops.get_mut(hop).filter(|at| needs <= at.latest)?;
@@ -113,6 +123,41 @@ impl Tables {
             *self.table(node) = before;
         }
     }
+}
+
+/// The channel that may give time to a newcomer with that deadline which is `refused`: the one whose promise
+/// would not hold; or, where the newcomer can be promised too little at a station beside the others, the one
+/// of them with the latest deadline that is due earlier there than the newcomer would have to be. What was
+/// `tried` is left out.
+fn more(
+    experiment: &Experiment,
+    (refused, deadline): (Refused, Span),
+    answers: &Answers,
+    tried: &[More],
+) -> Option<More> {
+    let reserved = |i: usize| match &answers[i] {
+        Some(Ok(reservation)) if reservation.reserved.len() > 1 => &reservation.reserved[..],
+        _ => &[],
+    };
+    let held = |it: &Reserved| it.asked.rate.request.deadline();
+    let Deficit::Time(missing) = refused.refusal.deficit else { return None };
+    if let Some(channel) = refused.whose {
+        let at = reserved(channel).iter().find(|it| holds(it, &refused))?;
+        let more = More { channel, hop: at.hop, needs: held(at).saturating_add(missing) };
+        return (!tried.contains(&more)).then_some(more);
+    }
+    if refused.refusal.reason != Reason::LateTogether {
+        return None;
+    }
+    // With that deadline the newcomer would be admitted.
+    let needs = deadline.saturating_add(missing);
+    let before = (0..answers.len()).filter_map(|channel| {
+        let due_before = |it: &&Reserved| it.node == refused.node && held(it) < needs;
+        let at = reserved(channel).iter().find(due_before)?;
+        Some(More { channel, hop: at.hop, needs })
+    });
+    let untried = before.filter(|more| !tried.contains(more));
+    untried.max_by_key(|more| experiment.channels[more.channel].deadline)
 }
 
 /// Whether `refused` is for the promise that is `reserved`.
