@@ -149,9 +149,10 @@ fn completions_of_another_adapter_of_stages_interrupt() {
 /// interrupt, and the film's block and run again; `S` waits for a block. In each 30 us that a start or
 /// an interrupt of the right adapter takes, one packet more of the left is started, in 5 us.
 ///
-/// With two packets such a start or interrupt is one packet more at least. Where the right adapter
-/// reports progress, its packets are counted by their buffers: eight that wait, two made, two with the
-/// adapter and one in part, 8 + 5 + 5 + 5 us each. The film waits for 4 · 6 + 2 · 2 us more.
+/// With two packets such a start or interrupt would be one packet more at least, so packets are counted: 16 of
+/// the left adapter wait, two were made, two are with the adapter and one in part, 5 us each. Whatever delays a
+/// run lets it start no more of these. `W` is a block of 10 us, those, 40 us of the packets before and 10 us for
+/// the stages, and the film's block and run; `S` is a stage and a wait for a block.
 #[test]
 fn a_thread_starts_packets_of_another_adapter_of_stages() {
     let one = |right| bound("paradigm = \"O2\"", right);
@@ -160,8 +161,9 @@ fn a_thread_starts_packets_of_another_adapter_of_stages() {
     about(one(Some(ONE_STAGE)), 108.0 + each * 5.0 * (2.0 + 4.0));
     about(one(Some(REPORTS)), 108.0 + each * 8.0 * (2.0 + 5.0));
     let two = |right| bound("paradigm = \"O2\", depth = 2", right);
-    about(two(Some(ONE_STAGE)), two(None) + (7.0 + 8.0) * (4.0 + 9.0));
-    about(two(Some(REPORTS)), two(None) + 23.0 * (8.0 + 2.0 + 2.0 + 1.0) + 28.0);
+    let counted = 10.0 + 5.0 * (16.0 + 2.0 + 2.0 + 1.0) + 50.0 + 15.0 + 20.0 + 15.0;
+    about(two(Some(ONE_STAGE)), counted + 5.0 * (4.0 + 7.0));
+    about(two(Some(REPORTS)), counted + 8.0 * (4.0 + 8.0));
 }
 
 /// Under O3 a thread is created in 5 us for each start, so `c = 10 us` and `α = 40/30`. Alone a handler
