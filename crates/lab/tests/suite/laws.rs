@@ -59,8 +59,8 @@
 //!   transit, and each needs a buffer; the channel itself may be refused for that. More of its
 //!   packets may be with the adapter.
 //! * *Fewer packets than a window.* With fewer buffers than the window is deep, the adapter's stages
-//!   are filled less, and a window of that depth is analysed. The bound may be longer, and with it the channel
-//!   refused.
+//!   are filled less, and a window of that depth is analysed. The bound may be longer, and with it the
+//!   channel refused.
 //! * *Policing by bursts.* A shorter burst or a longer deadline may be more than an adapter's
 //!   policing tolerates, and no channel of its host then has a bound.
 //! * *A CPU before a link.* A message with a longer deadline waits longer at its core, or at the CPU before

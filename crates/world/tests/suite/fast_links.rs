@@ -26,7 +26,8 @@ source = {{ kind = "periodic" }}
     )
 }
 
-/// The channel has three packets in 33 ms. By time, completions of packets on a fast link take all of the CPU.
+/// The channel has three packets in 33 ms. By time, completions of packets on a fast link take all of
+/// the CPU.
 #[test]
 fn no_link_is_too_fast() {
     for paradigm in ["O1", "O2", "O3"] {

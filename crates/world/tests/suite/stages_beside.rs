@@ -149,10 +149,11 @@ fn completions_of_another_adapter_of_stages_interrupt() {
 /// interrupt, and the film's block and run again; `S` waits for a block. In each 30 us that a start or
 /// an interrupt of the right adapter takes, one packet more of the left is started, in 5 us.
 ///
-/// With two packets such a start or interrupt would be one packet more at least, so packets are counted: 16 of
-/// the left adapter wait, two were made, two are with the adapter and one in part, 5 us each. Whatever delays a
-/// run lets it start no more of these. `W` is a block of 10 us, those, 40 us of the packets before and 10 us for
-/// the stages, and the film's block and run; `S` is a stage and a wait for a block.
+/// With two packets such a start or interrupt would be one packet more at least, so packets are
+/// counted: 16 of the left adapter wait, two were made, two are with the adapter and one in part, 5 us
+/// each. Whatever delays a run lets it start no more of these. `W` is a block of 10 us, those, 40 us of
+/// the packets before and 10 us for the stages, and the film's block and run; `S` is a stage and a wait
+/// for a block.
 #[test]
 fn a_thread_starts_packets_of_another_adapter_of_stages() {
     let one = |right| bound("paradigm = \"O2\"", right);

@@ -1,10 +1,11 @@
 //! Stations behind FIFO queues that take time for messages: hosts that receive or relay, and ports by
 //! deadlines.
 //!
-//! A queue gives a frame the deadline of its bound, and the station behind holds messages until then. All
-//! packets of a message are there by then. So they are at the station like those of one with a table: in time,
-//! and `I_min` apart. Its table needs no more, and its promise is added to that of the queues. What is ahead
-//! of its time there is so by no more than the deadline from end to end, which the queues keep.
+//! A queue gives a frame the deadline of its bound, and the station behind holds messages until then.
+//! All packets of a message are there by then. So they are at the station like those of one with a
+//! table: in time, and `I_min` apart. Its table needs no more, and its promise is added to that of the
+//! queues. What is ahead of its time there is so by no more than the deadline from end to end, which
+//! the queues keep.
 //!
 //! *No circle.* A host may send into the queues from which it receives. Its promise rests on arrivals in
 //! time, and the bounds of the queues rest on its promise. Neither value follows from the other: the table

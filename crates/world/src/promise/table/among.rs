@@ -5,11 +5,11 @@
 //! that were three times as fast made the part of a receiver so small that a camera was refused beside a
 //! channel with 1.9 of 2 ms to spare.
 //!
-//! So where a newcomer is refused because the promise of an admitted channel would not hold at a station,
-//! the deadline of that channel is shared out again, with as much more at that station as is missing. Where
-//! a station can promise the newcomer too little beside the others, one of them lets it pass: it gets a
-//! deadline there with which the newcomer would have been admitted. The deadlines from end to end stay. If the newcomer is
-//! refused all the same, everything is as before.
+//! So where a newcomer is refused because the promise of an admitted channel would not hold at a
+//! station, the deadline of that channel is shared out again, with as much more at that station as is
+//! missing. Where a station can promise the newcomer too little beside the others, one of them lets it
+//! pass: it gets a deadline there with which the newcomer would have been admitted. The deadlines from
+//! end to end stay. If the newcomer is refused all the same, everything is as before.
 
 use laxity_admission::{Claimant, Deficit, Reason, Request};
 use laxity_units::Span;
@@ -127,8 +127,8 @@ impl Tables {
 
 /// The channel that may give time to a newcomer with that deadline which is `refused`: the one whose promise
 /// would not hold; or, where the newcomer can be promised too little at a station beside the others, the one
-/// of them with the latest deadline that is due earlier there than the newcomer would have to be. What was
-/// `tried` is left out.
+/// of them with the latest deadline that is due earlier there than the newcomer would have to be. No channel
+/// that was `tried` is tried again.
 fn more(
     experiment: &Experiment,
     (refused, deadline): (Refused, Span),
