@@ -22,6 +22,7 @@ mod framing;
 mod goodput;
 mod launch;
 mod links;
+mod lost;
 mod managed;
 mod meters;
 mod moderation;
