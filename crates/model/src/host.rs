@@ -113,6 +113,13 @@ pub enum Output<P = Packet> {
     },
     /// A message reached its application.
     Delivered(Delivery),
+    /// A message that had been accepted here or elsewhere lost packets here, or all of it.
+    Lost {
+        /// The channel.
+        channel: ChannelId,
+        /// The number of the message.
+        message: u64,
+    },
     /// An application finished a computation budget.
     Computed(Computed),
     /// The CPU was busy; only while recording is on.

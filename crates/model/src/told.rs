@@ -130,6 +130,7 @@ impl Told<Host, Output> {
                 Output::Proceed(link, packet) => Output::Proceed(link, packets.take(packet)),
                 Output::Answered { channel, size, answer } => Output::Answered { channel, size, answer },
                 Output::Delivered(delivery) => Output::Delivered(delivery),
+                Output::Lost { channel, message } => Output::Lost { channel, message },
                 Output::Busy(busy) => Output::Busy(busy),
                 Output::Computed(computed) => Output::Computed(computed),
             });

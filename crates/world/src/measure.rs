@@ -73,9 +73,23 @@ impl Meter {
         self.tally.offered += size;
     }
 
-    /// An adapter lost a packet that it was to transmit.
-    pub(crate) fn fail(&mut self, packet: &Packet) {
+    /// A packet was lost on the way, and not by impairments of the file.
+    pub(crate) fn lose(&mut self, now: Time, message: u64) {
         self.tally.lost_packets += 1;
+        self.spoil(now, message);
+    }
+
+    /// A packet of a message was lost or dropped, as another count says.
+    #[cold]
+    pub(crate) fn spoil(&mut self, now: Time, message: u64) {
+        if let Some(punctuality) = &mut self.punctuality {
+            punctuality.lose(now, message);
+        }
+    }
+
+    /// An adapter lost a packet that it was to transmit.
+    pub(crate) fn fail(&mut self, now: Time, packet: &Packet) {
+        self.lose(now, packet.message);
         // After its last packet a message is not looked up again, and a long run would keep them
         // all.
         match packet.is_last() {

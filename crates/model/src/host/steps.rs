@@ -1,7 +1,7 @@
 //! Steps of the cores: they serve interrupts, resume interrupted work, and ask the subsystem for
 //! the next step.
 
-use laxity_qos::channel::{CoreId, Slot, Step, TakenPacket, Thread};
+use laxity_qos::channel::{CoreId, Packet, Slot, Step, TakenPacket, Thread};
 use laxity_qos::costs::HostCosts;
 use laxity_qos::seldom::{mostly, seldom};
 use laxity_units::{Span, Time};
@@ -272,8 +272,11 @@ impl Host {
         of.running = None;
         match kind {
             Kind::Process(_) => {
-                if let Some(delivery) = self.subsystem.finish(core, now, around.packets()).delivered {
+                let finished = self.subsystem.finish(core, now, around.packets());
+                if let Some(delivery) = finished.delivered {
                     around.tell(Output::Delivered(delivery));
+                } else if let Some((channel, message)) = finished.lost {
+                    around.tell(Output::Lost { channel, message });
                 }
             }
             Kind::Transmit(_) => self.hand_over(core, around),
@@ -357,8 +360,12 @@ impl Host {
             Interrupt::Received(packet) => {
                 let packets = around.packets();
                 // The subsystem counts a packet that finds no buffer.
-                let received = subsystem.receive(now, packets.at(packet).channel, packet, packets);
-                received.expect("an adapter receives packets of open channels only");
+                let &Packet { channel, message, .. } = packets.at(packet);
+                let received = subsystem.receive(now, channel, packet, packets);
+                let lost = received.expect("an adapter receives packets of open channels only");
+                if seldom(lost.is_some()) {
+                    around.tell(Output::Lost { channel, message });
+                }
             }
             Interrupt::Timer => {
                 (of.awake, of.woken) = (false, true);

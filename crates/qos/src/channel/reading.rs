@@ -25,7 +25,7 @@ use super::cores::Ready;
 use super::inbox::Waiting;
 use super::lane::Lane;
 use super::message::Delivery;
-use super::step::{Dropped, Step, Thread};
+use super::step::{Dropped, Finished, Step, Thread};
 use super::subsystem::Subsystem;
 use crate::fragment::Cut;
 use crate::names::CoreId;
@@ -34,25 +34,20 @@ use crate::tag::Tag;
 
 impl Subsystem {
     /// A message of `lane` is complete: it is delivered, unless the channel's program has to read
-    /// it first.
-    pub(super) fn completed(
-        &mut self,
-        now: Time,
-        lane: usize,
-        delivery: Delivery,
-        tag: Tag,
-    ) -> Option<Delivery> {
+    /// it first, and lost if the queue of that program is full.
+    pub(super) fn completed(&mut self, now: Time, lane: usize, delivery: Delivery, tag: Tag) -> Finished {
         let (channel, message) = (delivery.channel, delivery.message);
         if !self.lanes[lane].terms.is_read {
             self.channels[channel].counters.delivered += 1;
-            return Some(delivery);
+            return Finished { delivered: Some(delivery), lost: None };
         }
         let size = self.cut(&self.channels[channel].config, delivery.size).last_piece();
         let spoilt = self.lanes[lane].inbox.spoilt == Some(message);
         if spoilt || !self.wait_for_program(now, lane, Waiting { delivery: Some(delivery), size, tag }) {
             self.count_drop(channel, 0, Dropped::ProgramQueue);
+            return Finished { delivered: None, lost: Some((channel, message)) };
         }
-        None
+        Finished::default()
     }
 
     /// A packet of `lane` arrived that does not complete its message; the packet may complete a

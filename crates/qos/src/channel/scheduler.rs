@@ -18,7 +18,7 @@ use super::slots::Slots;
 use super::step::{Dropped, Finished, Step, Thread, Work};
 use super::subsystem::Subsystem;
 use crate::discipline::ItemRequest;
-use crate::names::CoreId;
+use crate::names::{ChannelId, CoreId};
 use crate::packet::Carried;
 use crate::paradigm::LinkParadigm;
 use crate::seldom::seldom;
@@ -258,15 +258,22 @@ impl Subsystem {
         };
         self.call_link_thread();
         if self.handlers[index].message.is_some() {
-            self.finish_packet(core, now, index, packets);
-            Finished::default()
+            Finished { delivered: None, lost: self.finish_packet(core, now, index, packets) }
         } else {
-            Finished { delivered: self.finish_received(core, now, index, packets) }
+            self.finish_received(core, now, index, packets)
         }
     }
 
+    /// Ends the work on a packet of a message to send; returns the message if it was dropped.
     #[inline]
-    fn finish_packet(&mut self, core: CoreId, now: Time, index: usize, packets: &mut Slots) {
+    fn finish_packet(
+        &mut self,
+        core: CoreId,
+        now: Time,
+        index: usize,
+        packets: &mut Slots,
+    ) -> Option<(ChannelId, u64)> {
+        let mut lost = None;
         let handler = &mut self.handlers[index];
         let lane = &mut self.lanes[handler.lane];
         let channel = lane.channel;
@@ -275,7 +282,7 @@ impl Subsystem {
         let overflows = seldom(!lane.has_buffer() && enforced);
         if overflows && lane.terms.packet_overflow == PacketOverflow::Drop {
             let rest = message.packets() - message.made;
-            let (unsent, latest) = (message.made == 0, message.id + 1);
+            let (unsent, number) = (message.made == 0, message.id);
             let Tag { class, logical_arrival: logical, .. } = message.tag;
             message.made = message.packets();
             lane.unfinished.remove(&message.id);
@@ -283,9 +290,10 @@ impl Subsystem {
             let state = &mut self.channels[channel];
             // Excess has not moved the contract's clock, so there is no step of the clock to
             // retract.
-            if unsent && state.sent == latest && class == Class::RealTime {
+            if unsent && state.sent == number + 1 && class == Class::RealTime {
                 state.clock.retract(logical);
             }
+            lost = Some((channel, number));
             self.count_drop(channel, rest, Dropped::PacketQueue);
         } else {
             if overflows && lane.terms.packet_overflow == PacketOverflow::DecayDeadline {
@@ -310,6 +318,7 @@ impl Subsystem {
         if self.handlers[index].message.as_ref().is_some_and(Message::done) {
             self.end_message(core, index);
         }
+        lost
     }
 
     fn end_message(&mut self, core: CoreId, index: usize) {
@@ -333,13 +342,7 @@ impl Subsystem {
         }
     }
 
-    fn finish_received(
-        &mut self,
-        core: CoreId,
-        now: Time,
-        index: usize,
-        packets: &mut Slots,
-    ) -> Option<Delivery> {
+    fn finish_received(&mut self, core: CoreId, now: Time, index: usize, packets: &mut Slots) -> Finished {
         let lane = self.handlers[index].lane;
         let incoming = self.lanes[lane].packets.pop_front().expect("a packet was in hand");
         self.end_received_block(core, lane, &incoming);
@@ -351,7 +354,7 @@ impl Subsystem {
             packet.join(link.usual_wait());
             self.channels[channel].counters.created += 1;
             link.enqueue(now, &ItemRequest::of(packet), incoming.slot);
-            return None;
+            return Finished::default();
         }
         let packet = packets.free(incoming.slot);
         self.release_buffer(now, lane);
@@ -362,7 +365,7 @@ impl Subsystem {
         }
         if !reassembled.complete {
             self.came(now, lane, packet);
-            return None;
+            return Finished::default();
         }
         let delivery = Delivery {
             channel,

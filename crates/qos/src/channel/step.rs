@@ -171,4 +171,6 @@ pub enum Dropped {
 pub struct Finished {
     /// A message is complete at its receiver.
     pub delivered: Option<Delivery>,
+    /// A message that had been accepted was dropped: its channel here, and its number.
+    pub lost: Option<(ChannelId, u64)>,
 }

@@ -315,6 +315,7 @@ fn count(
         Some(cause) => {
             meter.tally.dropped.add(cause, 1);
             meter.tally.dropped_packets += 1;
+            meter.spoil(now, packet.number);
         }
     }
 }

@@ -77,8 +77,8 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
             NodeOutput::Withdraw(link) => self.networks.withdraw(now, (node, link)),
             // It has left all the same, and is counted where it goes.
             NodeOutput::Failed(_, Loss::Unconfirmed) => {}
-            NodeOutput::Failed(packet, _) => self.meter(packet.channel).fail(packet),
-            NodeOutput::Discarded(packet, _) => self.meter(packet.channel).tally.lost_packets += 1,
+            NodeOutput::Failed(packet, _) => self.meter(packet.channel).fail(now, packet),
+            NodeOutput::Discarded(packet, _) => self.meter(packet.channel).lose(now, packet.message),
             NodeOutput::Passed(link, ref passage) => {
                 self.observer.passed(node, link, passage);
                 self.pass(node, link, passage);
@@ -89,6 +89,7 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
             NodeOutput::Host(Output::Delivered(delivery)) => {
                 self.deliver(node, now, self.laps.channel(delivery.channel), &delivery);
             }
+            NodeOutput::Host(Output::Lost { channel, message }) => self.meter(channel).spoil(now, message),
             NodeOutput::Host(Output::Busy(busy)) => self.observer.busy(node, &busy),
             NodeOutput::Host(Output::Computed(done)) => {
                 let counted = self.window.counts();
@@ -101,7 +102,7 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
             }
             NodeOutput::Response(response, announced) => {
                 if let AdapterResponse::Failed(packet, _) = response {
-                    self.meter(packet.channel).fail(packet);
+                    self.meter(packet.channel).fail(now, packet);
                 }
                 self.outside.notice(now, Notice::Response { node, response, announced });
             }
@@ -372,8 +373,8 @@ impl<T: TraceSink, O: Outside> Around<SwitchOutput<Slot>> for OfPort<'_, '_, '_,
             SwitchOutput::Resumed(_) => around.observer.begun(*station, *now),
             SwitchOutput::Departed(frame) => around.depart(*station, *now, Departing::Lies(frame), calendar),
             SwitchOutput::Discarded(frame) => {
-                let channel = around.flying.free(frame).channel;
-                around.meter(channel).tally.lost_packets += 1;
+                let &Packet { channel, message, .. } = around.flying.free(frame);
+                around.meter(channel).lose(*now, message);
             }
         }
     }

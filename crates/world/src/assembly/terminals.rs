@@ -27,8 +27,8 @@ pub(super) enum Ended {
     Delivered(Delivery),
     /// The program has it, and not all of its message, or had it before.
     Passed,
-    /// It was lost.
-    Lost(Dropped),
+    /// It was lost, of the message of that number.
+    Lost(Dropped, u64),
 }
 
 /// The receivers of an experiment.
@@ -216,7 +216,7 @@ impl Terminal {
         let (ended, missing) = match lost {
             Some(cause) => {
                 entry.lose(&packet);
-                (Ended::Lost(cause), 0)
+                (Ended::Lost(cause, packet.message), 0)
             }
             None => {
                 self.tags.take(importance);
@@ -276,9 +276,10 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
             match ended {
                 Ended::Delivered(delivery) => self.around.deliver(node, at, channel, &delivery),
                 Ended::Passed => {}
-                Ended::Lost(cause) => {
+                Ended::Lost(cause, message) => {
                     tally.dropped.add(cause, 1);
                     tally.dropped_packets += 1;
+                    self.around.meters[channel].spoil(at, message);
                 }
             }
         }

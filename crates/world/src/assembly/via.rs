@@ -272,9 +272,10 @@ impl<'a> Cluster<'a> {
             ViaOutput::Dropped(message) => {
                 let channel = message.vi as usize;
                 self.programs[channel].end(message.number);
-                let tally = &mut self.meters[channel].tally;
-                tally.dropped.add(Dropped::NoDescriptor, 1);
-                tally.dropped_packets += 1;
+                let meter = &mut self.meters[channel];
+                meter.tally.dropped.add(Dropped::NoDescriptor, 1);
+                meter.tally.dropped_packets += 1;
+                meter.spoil(now, message.number);
                 self.ended(now);
             }
             // This world has no memory.

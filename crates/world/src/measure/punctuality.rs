@@ -11,7 +11,13 @@
 //! ℓ ≤ t + (B_max − 1) I_min.
 //! ```
 //!
-//! Messages count if they were sent in the window and their deadlines lie in the run.
+//! Messages count if they were sent in the window, and their deadlines lie in the run or they were
+//! lost in it. A message of which a packet was lost or dropped can never be delivered, so it fails
+//! at once: a deadline behind the end of the run does not excuse it. A message that a network lost by
+//! its declared impairments fails when its deadline passes, since such losses are expected.
+//!
+//! A network can duplicate a packet, and lose one of the two. A message is therefore only marked as
+//! lost, and counts as what it was if it arrives all the same.
 //!
 //! A host on a thread of its own says only at the end what it sent and how that was answered, so
 //! what came is kept until then and both are gone through in order.
@@ -49,14 +55,13 @@ pub(crate) struct Punctuality {
     under_way: VecDeque<UnderWay>,
     /// By how much our clock is ahead of the host's, which takes back what it drops.
     ahead: Span,
-    /// Deadlines of those that came, were dropped or lost, and whether in time; as soon as they are
-    /// past, they are counted.
+    /// Deadlines of those that came, and whether in time; as soon as they are past, they are counted.
     settled: ShortQueue<(Time, bool)>,
     in_time: u64,
     due: u64,
-    /// Arrivals and the starts of their deadlines, until the host has reported its messages; `None`
-    /// if the host is here.
-    came: Option<Vec<(Time, u64, Time)>>,
+    /// Arrivals and the starts of their deadlines, and losses, which have none, until the host has
+    /// reported its messages; `None` if the host is here.
+    came: Option<Vec<(Time, u64, Option<Time>)>>,
 }
 
 /// A message that was taken and has not arrived.
@@ -66,6 +71,8 @@ struct UnderWay {
     deadline: Time,
     /// It was offered in the window.
     counted: bool,
+    /// A packet of it was lost or dropped.
+    lost: bool,
 }
 
 impl Punctuality {
@@ -118,8 +125,8 @@ impl Punctuality {
     pub(crate) fn hear(&mut self, said: &[(Time, Said)], opened: Time, closed: Time) {
         let mut came = self.came.take().unwrap_or_default().into_iter().peekable();
         for (at, said) in said {
-            while let Some((now, message, from)) = came.next_if(|(now, ..)| now < at) {
-                self.arrive(now, message, from);
+            while let Some(one) = came.next_if(|(now, ..)| now < at) {
+                self.end_as_said(one);
             }
             let counted = opened <= *at && *at < closed;
             match said {
@@ -127,7 +134,14 @@ impl Punctuality {
                 Said::Answered(size, answer) => self.answer(*at, *size, *answer, counted),
             }
         }
-        came.for_each(|(now, message, from)| self.arrive(now, message, from));
+        came.for_each(|one| self.end_as_said(one));
+    }
+
+    fn end_as_said(&mut self, (now, message, due_from): (Time, u64, Option<Time>)) {
+        match due_from {
+            Some(due_from) => self.arrive(now, message, due_from),
+            None => self.lose(now, message),
+        }
     }
 
     /// A message was offered; `counted` if in the window.
@@ -144,21 +158,31 @@ impl Punctuality {
             Sent::Accepted { message } => {
                 let arrival = self.clock.as_mut().map(|clock| clock.arrive(now, size));
                 let from = arrival.map_or(now, |arrival| arrival.at.saturating_add(arrival.stretch));
-                self.depart(UnderWay { message, deadline: from.saturating_add(self.deadline), counted });
+                self.depart(message, from, counted);
             }
             Sent::Excess { message } => {
-                self.depart(UnderWay { message, deadline: now.saturating_add(self.deadline), counted });
+                self.depart(message, now, counted);
             }
-            Sent::Dropped(_) if counted => self.settle(now, now.saturating_add(self.deadline), false),
+            Sent::Dropped(_) if counted => self.count(false),
             Sent::Dropped(_) => {}
             Sent::WouldBlock => {}
         }
     }
 
-    /// A message is under way, the last by its number.
-    fn depart(&mut self, message: UnderWay) {
-        debug_assert!(self.under_way.back().is_none_or(|last| last.message < message.message));
-        self.under_way.push_back(message);
+    /// A message of which the deadline counts from `from` is under way, the last by its number.
+    fn depart(&mut self, message: u64, from: Time, counted: bool) {
+        debug_assert!(self.under_way.back().is_none_or(|last| last.message < message));
+        let deadline = from.saturating_add(self.deadline);
+        self.under_way.push_back(UnderWay { message, deadline, counted, lost: false });
+    }
+
+    /// A packet of message `message` was lost or dropped.
+    pub(crate) fn lose(&mut self, now: Time, message: u64) {
+        if let Some(came) = &mut self.came {
+            came.push((now, message, None));
+        } else if let Ok(place) = self.under_way.binary_search_by_key(&message, |other| other.message) {
+            self.under_way[place].lost = true;
+        }
     }
 
     /// Takes out a message that is under way: mostly the first.
@@ -173,7 +197,7 @@ impl Punctuality {
     /// Message `message`, of which the deadline counts from `due_from`, is at its destination.
     pub(crate) fn arrive(&mut self, now: Time, message: u64, due_from: Time) {
         if let Some(came) = &mut self.came {
-            came.push((now, message, due_from));
+            came.push((now, message, Some(due_from)));
             return;
         }
         let Some(UnderWay { deadline, counted, .. }) = self.end(message) else { return };
@@ -212,11 +236,12 @@ impl Punctuality {
         while !self.settled.is_empty() {
             self.count_first();
         }
-        let late = |one: &UnderWay| one.counted && one.deadline <= end.saturating_add(self.ahead);
-        let late = self.under_way.iter().filter(|one| late(one)).count();
+        let failed =
+            |one: &UnderWay| one.counted && (one.lost || one.deadline <= end.saturating_add(self.ahead));
+        let failed = self.under_way.iter().filter(|one| failed(one)).count();
         let unanswered = self.offered.iter().filter(|(_, counted)| *counted);
         let unanswered = unanswered.filter(|(at, _)| at.saturating_add(self.deadline) <= end).count();
-        let due = self.due + (late + unanswered) as u64;
+        let due = self.due + (failed + unanswered) as u64;
         (due > 0).then_some(Kept { due, in_time: self.in_time })
     }
 }
@@ -224,7 +249,7 @@ impl Punctuality {
 /// The outcome of the messages of a channel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Kept {
-    /// Messages sent within their contract of which the deadlines lie in the run.
+    /// Messages sent within their contract that were lost, or of which the deadlines lie in the run.
     pub(crate) due: u64,
     /// Those among them that came in time.
     pub(crate) in_time: u64,
@@ -298,6 +323,34 @@ mod tests {
         // The application waits for a slot that is never free.
         punctuality.offer(ms(90), true);
         assert_eq!((punctuality.clone().share(ms(94)), punctuality.share(ms(95))), (Some(0.75), Some(0.6)));
+    }
+
+    /// The deadline is 5 ms, and the run ends at 1 ms.
+    #[test]
+    fn what_was_lost_has_failed_before_its_deadline() {
+        let kept = |due, in_time| Some(Kept { due, in_time });
+        let mut punctuality = burst();
+        punctuality.lose(ms(1), 1);
+        assert_eq!(punctuality.clone().kept(ms(1)), kept(1, 0));
+        // Another packet of the same message, and a message that is unknown.
+        punctuality.lose(ms(1), 1);
+        punctuality.lose(ms(1), 7);
+        assert_eq!(punctuality.clone().kept(ms(1)), kept(1, 0));
+        assert_eq!(punctuality.clone().kept(ms(20)), kept(2, 0));
+        // The packet that was lost was one of two copies.
+        punctuality.arrive(ms(2), 1, ms(10));
+        assert_eq!((punctuality.clone().kept(ms(2)), punctuality.kept(ms(15))), (None, kept(2, 1)));
+
+        let mut dropped = burst();
+        dropped.offer(ms(1), true);
+        dropped.answer(ms(1), SPEC.max_message, Sent::Dropped(Dropped::MessageQueue), true);
+        assert_eq!(dropped.kept(ms(1)), kept(1, 0));
+
+        let mut outside = Punctuality::new(Span::from_ms(5), None);
+        outside.offer(ms(0), false);
+        outside.answer(ms(0), SPEC.max_message, Sent::Accepted { message: 0 }, false);
+        outside.lose(ms(1), 0);
+        assert_eq!(outside.kept(ms(20)), None);
     }
 
     /// Every other one is late. In a long run only the last message that was in time waits to be
@@ -422,8 +475,12 @@ mod tests {
                 let (came, from) = (at + Span::from_ms(1), ms(10 * message));
                 here.arrive(came, message, from);
                 elsewhere.arrive(came, message, from);
+            } else if message == 2 {
+                here.lose(at, message);
+                elsewhere.lose(at, message);
             }
         }
+        assert_eq!(here.clone().kept(ms(6)), Some(Kept { due: 3, in_time: 1 }));
         elsewhere.hear(&said, ms(0), ms(100));
         let share = elsewhere.share(ms(200));
         assert_eq!(share, Some(0.5));

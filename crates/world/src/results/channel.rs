@@ -106,8 +106,9 @@ record! {
         /// it opened or after it closed.
         #[serde(default)]
         late_outside: u64 = messages("messages past their deadline outside the window", column("late outside", 36, 9).of_deadlines().in_full());
-        /// Messages sent within their contract in the window of which the deadlines lie in the run.
-        /// `None` without a deadline, and if there are none.
+        /// Messages sent within their contract in the window of which the deadlines lie in the run,
+        /// or which were lost or dropped in it other than by impairments. `None` without a deadline,
+        /// and if there are none.
         #[serde(default)]
         due_messages: Option<u64> = messages("messages due within their contract", column("due", 37, 9).in_full());
         /// Those among them that were late, lost, dropped or incomplete. If they are more than the

@@ -1,7 +1,7 @@
 //! What is lost has failed when it is lost, and what carried nothing shows nothing.
 
 use laxity_scenario::Scenario;
-use laxity_world::results::Run;
+use laxity_world::results::{Channel, Run};
 use laxity_world::run;
 
 fn of(text: &str) -> Run {
@@ -9,8 +9,16 @@ fn of(text: &str) -> Run {
     run(&scenario.first())
 }
 
+/// The outcome of ten messages in a second, of which the deadlines lie behind its end.
+fn counts(channel: &Channel) -> (Option<u64>, Option<u64>, bool) {
+    (channel.due_messages, channel.failed_messages, channel.fails())
+}
+
 const HOST: &str = "title = \"a test\"\n[host]\nprofile = \"mc68040\"\nspeedup = 100.0\n";
 const NULL: &str = "[adapter]\nkind = \"null\"\nstartup = \"1 us\"\nper_byte = \"1 ns\"\n";
+const OFF: &str = "[admission]\nformula = \"off\"\n[run]\ntime = \"1 s\"\n";
+const FILM: &str = "[[channel]]\nname = \"film\"\nclass = \"real_time\"\nmax_message = \"15000 B\"\nburst = 1\n\
+    min_interval = \"100 ms\"\ndeadline = \"2 s\"\nsource = { kind = \"periodic\" }\n";
 
 /// A network that loses all: it has a bound, misses no deadline, and carried nothing.
 #[test]
@@ -28,4 +36,57 @@ fn a_total_loss_behind_the_last_transmission_carries_nothing() {
     assert_eq!((all.channels[0].delivered, all.channels[0].fails()), (Some(0), false));
     assert!(all.shows_nothing().unwrap().contains("nothing was carried"));
     assert_eq!(none.shows_nothing(), None);
+}
+
+/// Networks that lose all by their impairments are as the file has declared them.
+#[test]
+fn a_declared_loss_fails_no_message_before_its_deadline() {
+    let run = of(&format!(
+        "{HOST}{NULL}[path]\nreceive = true\n[network]\nkind = \"point_to_point\"\nimpairments = {{ loss = 1.0 }}\n\
+         {OFF}{FILM}"
+    ));
+    assert_eq!(counts(&run.channels[0]), (None, None, false));
+    assert!(run.shows_nothing().is_some());
+}
+
+#[test]
+fn a_message_that_is_lost_at_a_port_has_failed() {
+    let of_memory = |memory: &str| {
+        let film = FILM.replace("max_message", "from = \"a\"\nto = \"b\"\nmax_message");
+        of(&format!(
+            "{HOST}{NULL}[node.a]\n[node.b]\n[node.s]\nkind = \"switch\"\norder = \"fifo\"\nmemory = \"{memory}\"\n\
+             [network]\nrate = \"1 Gbit/s\"\n[network.i]\njoins = [\"s\", \"a\"]\n[network.o]\njoins = [\"s\", \"b\"]\n\
+             rate = \"10 Mbit/s\"\n{OFF}{film}"
+        ))
+    };
+    let lossy = of_memory("3000 B");
+    assert_eq!(counts(&lossy.channels[0]), (Some(10), Some(10), true));
+    assert_eq!(counts(&of_memory("100 KiB").channels[0]), (None, None, false));
+}
+
+/// Four packets of 4 ms each at a link, for which the sender has two slots; and a program on a core of
+/// its own that takes 400 ms for a message, with one slot.
+#[test]
+fn a_message_that_a_host_drops_has_failed() {
+    let host = |keys: &str, adapter: &str, path: &str, channel: &str| {
+        let film = FILM.replace("source", &format!("{channel}source"));
+        let host = HOST.replace("speedup = 100.0\n", keys);
+        of(&format!("{host}{adapter}{path}{OFF}{film}")).channels.swap_remove(0)
+    };
+    let slow = NULL.replace("1 ns", "1 us");
+    let narrow = |overflow: &str| {
+        host("speedup = 100.0\n", &slow, "", &format!("packet_slots = 2\npacket_overflow = \"{overflow}\"\n"))
+    };
+    let (blocks, drops) = (narrow("block"), narrow("drop"));
+    assert_eq!((counts(&blocks), blocks.completed), ((None, None, false), 10));
+    assert_eq!((counts(&drops), drops.drops["packet_queue"]), ((Some(10), Some(10), true), 10));
+    let reader = |slots: u32| {
+        let reader = format!("core = 0\nreader = {{ work = \"400 ms\", slots = {slots}, core = 1 }}\n");
+        host("cores = 2\n", NULL, "[path]\nreceive = true\n", &reader)
+    };
+    assert_eq!(counts(&reader(20)), (None, None, false));
+    let full = reader(1);
+    let lost = full.drops.get("program_queue").copied();
+    assert!(lost > Some(1), "{:?}", full.drops);
+    assert_eq!(counts(&full), (lost, lost, true));
 }

@@ -203,6 +203,7 @@ impl Bench {
             Output::Delivered(ref delivery) => {
                 format!("{} delivered {}.{}", us(now), delivery.channel.0, delivery.message)
             }
+            Output::Lost { channel, message } => format!("{} lost {}.{message}", us(now), channel.0),
             Output::Computed(Computed { application, from, due }) => {
                 format!("{} computed {application}: {}-{}", us(now), us(from), us(due))
             }

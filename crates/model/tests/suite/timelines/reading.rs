@@ -71,12 +71,14 @@ fn what_finds_no_place_is_dropped_and_told_by_it() {
         [
             "20-58 handler 0: protocol",
             "58-96 handler 0: protocol",
+            "96 lost 0.1",
             "96-99 program 0: switch",
             "99-159 program 0: program",
             "159 delivered 0.0",
             "159-162 handler 0: switch",
             "162-200 handler 0: protocol",
             "200-238 handler 0: protocol",
+            "238 lost 0.3",
             "238-241 program 0: switch",
             "241-301 program 0: program",
             "301 delivered 0.2",
@@ -137,6 +139,7 @@ fn a_large_message_is_taken_piece_by_piece() {
     assert_eq!((counters.delivered, counters.dropped.len()), (1, 0));
     let (lost, counters) = log(1);
     assert!(lost.iter().all(|line| !line.contains("delivered")), "{lost:?}");
+    assert_eq!(lost.iter().filter(|line| line.ends_with(" lost 0.0")).count(), 1, "{lost:?}");
     assert_eq!((counters.delivered, counters.dropped), (0, [(Dropped::ProgramQueue, 1)].into()));
 }
 
