@@ -132,7 +132,12 @@ impl Answer {
             Ok(promises) => Answer::from_promises(experiment, &promises, view),
             Err(uncovered) => {
                 let text = format!("nothing can be promised: {}", in_words(uncovered));
-                Answer { exit: Exit::NotJudged, ..Answer::none(&text) }
+                let exit = match uncovered {
+                    // A refusal of budgets, which leaves channels without an answer.
+                    Uncovered::Budgets => refused_budgets(experiment).max(Exit::NotJudged),
+                    _ => Exit::NotJudged,
+                };
+                Answer { exit, ..Answer::none(&text) }
             }
         }
     }
@@ -153,6 +158,10 @@ impl Answer {
                      `local_deadline = \"bound\"` would promise instead\n";
         }
         let mut exit = Exit::Holds;
+        for node in &promises.overloaded {
+            exit = exit.max(refused_budgets(experiment));
+            text += &format!("\n{}: {}\n", experiment.place(*node), in_words(Uncovered::Budgets));
+        }
         let undelivered = promise::undelivered(experiment, promises.formula);
         let mut advice = Advice::of(experiment, promises.formula);
         let each = experiment.channels.iter().zip(&promises.channels);
@@ -230,6 +239,14 @@ impl Answer {
                      --fix` looks for a change that admits all.\n";
         }
         Answer { text, exit, of_nodes: None }
+    }
+}
+
+/// What it means for the exit code that a CPU cannot keep the budgets of its applications.
+fn refused_budgets(experiment: &Experiment) -> Exit {
+    match experiment.admission.refusal {
+        RefusalEffect::Expected => Exit::Holds,
+        RefusalEffect::Fails => Exit::Fails,
     }
 }
 

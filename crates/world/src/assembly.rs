@@ -6,6 +6,7 @@
 mod ahead;
 mod alike;
 mod buses;
+mod computed;
 mod legs;
 mod live;
 pub(crate) mod managed;

@@ -235,6 +235,12 @@ pub struct Computation {
     pub budgets: u64,
     /// Those among them that were done after their deadline.
     pub late: u64,
+    /// Budgets that were due before the end of the run and not done by then.
+    #[serde(default)]
+    pub unfinished: u64,
+    /// Whether the scenario expects late budgets: else they fail the run.
+    #[serde(default)]
+    pub misses_expected: bool,
     /// Requested deadline in seconds, from the beginning of each period; `None` if it has what is
     /// left.
     pub deadline: Option<f64>,
@@ -356,15 +362,23 @@ impl Channel {
     }
 }
 
+impl Computation {
+    /// Whether it fails the run by budgets that were done late, or not at all.
+    pub fn fails(&self) -> bool {
+        self.late + self.unfinished > 0 && !self.misses_expected
+    }
+}
+
 impl Run {
     /// How unfit the run is to be judged by: up to 1 it is fit, as every run in virtual time is.
     pub fn strain(&self) -> f64 {
         self.real_time.as_ref().map_or(0.0, |real_time| real_time.fitness.strain())
     }
 
-    /// Whether a channel fails it by messages within its contract that were late or lost.
+    /// Whether a channel fails it by messages within its contract that were late or lost, or an
+    /// application by late budgets.
     pub fn misses_deadlines(&self) -> bool {
-        self.channels.iter().any(Channel::fails)
+        self.channels.iter().any(Channel::fails) || self.computations.iter().any(Computation::fails)
     }
 
     /// Whether it was given up before its end, since no packet left the system any more.

@@ -179,3 +179,37 @@ fn a_number_of_zero_says_what_is_valid() {
         assert!(said.contains("valid is a whole number from 1"), "{said}");
     }
 }
+
+/// A scenario of `host` and best effort that sends once each `interval`.
+fn at_rest(host: &str, interval: &str, run: &str) -> String {
+    format!(
+        "title = \"at rest\"\n[host]\nprofile = \"mc68040\"\n{host}[adapter]\nkind = \"null\"\nrate = \"1 Gbit/s\"\n\
+         [run]\n{run}\n[[channel]]\nname = \"rest\"\nclass = \"best_effort\"\nmax_message = \"1 B\"\nburst = 1\n\
+         source = {{ kind = \"periodic\", interval = \"{interval}\" }}\n"
+    )
+}
+
+#[test]
+fn budgets_that_the_cpu_cannot_keep_fail_a_run_and_are_not_admitted() {
+    let here = Here::new("budgets");
+    let host = |budget: &str| {
+        let of = |name: &str, budget: &str| {
+            format!("[host.compute.{name}]\nbudget = \"{budget}\"\nperiod = \"4 ms\"\nslice = \"10 us\"\n")
+        };
+        of("one", budget) + &of("two", "2 ms")
+    };
+    let expected = "misses = \"expected\"\n[admission]\nrefusal = \"expected\"";
+    for (name, budget, more, code) in
+        [("fits.toml", "1 ms", "", 0), ("full.toml", "3 ms", "", 1), ("known.toml", "3 ms", expected, 0)]
+    {
+        here.write(name, &at_rest(&host(budget), "1 s", &format!("time = \"1 s\"\n{more}")));
+        for command in ["run --no-report", "admit"] {
+            let output = here.laxity(&format!("{command} {name}"));
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert_eq!(output.status.code(), Some(code), "{command} {name}: {said}");
+            let says =
+                if command == "admit" { "cannot keep the budgets" } else { "budgets late or not done" };
+            assert_eq!(said.contains(says), name != "fits.toml", "{command} {name}: {said}");
+        }
+    }
+}

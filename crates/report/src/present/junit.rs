@@ -26,7 +26,7 @@ pub fn text(results: &Results, verdicts: &[Verdict]) -> String {
     let refused = |run: &Run| run.channels.iter().any(|c| c.refused.as_ref().is_some_and(|r| !r.expected));
     let all: [(&str, Test<'_>); 3] = [
         ("no run exceeds a bound", &Run::exceeds_bounds),
-        ("no guaranteed channel misses its deadline", &Run::misses_deadlines),
+        ("no guaranteed channel or budget misses its deadline", &Run::misses_deadlines),
         ("no channel is refused unexpectedly", &refused),
     ];
     for (what, fails) in all {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use laxity_units::Span;
 use laxity_world::metric::Kind;
-use laxity_world::results::{Channel, Judged, RefusedChannel, Results};
+use laxity_world::results::{Channel, Computation, Judged, RefusedChannel, Results};
 
 use super::units::{Readable, typeset};
 use crate::misses::{Misses, Pooled, REPETITIONS, over_seeds};
@@ -32,6 +32,14 @@ pub(crate) fn notes(results: &Results) -> Vec<Note> {
                 who.channels.push(of.of);
             }
         }
+        for (of, (fails, reason), share) in run.computations.iter().filter_map(late_budgets) {
+            let who = found.entry((!fails, reason)).or_default();
+            who.runs.push(number);
+            who.failed = who.failed.into_iter().chain([share]).max_by(by_share);
+            if !who.channels.contains(of) {
+                who.channels.push(of.clone());
+            }
+        }
         for channel in &run.channels {
             let reasons = failed(channel).into_iter().chain(reason(channel)).chain(late_outside(channel));
             for (fails, reason) in reasons {
@@ -51,7 +59,7 @@ pub(crate) fn notes(results: &Results) -> Vec<Note> {
             [one] => format!(" at {}", super::grid::point_text(results, &results.runs[*one])),
             some => format!(" at {} of {} points", some.len(), results.runs.len()),
         };
-        let most = match who.failed.filter(|_| reason.starts_with(FAILED)) {
+        let most = match who.failed.filter(|_| reason.starts_with(FAILED) || reason.starts_with(LATE)) {
             Some((failed, due)) if who.channels.len() + who.runs.len() > 2 => {
                 format!(", at worst {failed} of {due}")
             }
@@ -125,6 +133,15 @@ fn failed(channel: &Channel) -> Option<(bool, String)> {
     Some((channel.fails(), format!("{FAILED}{expected}")))
 }
 
+/// An application with budgets that were late or not done, the reason, and how many of how many.
+fn late_budgets(of: &Computation) -> Option<(&String, (bool, String), (u64, u64))> {
+    let (late, due) = (of.late + of.unfinished, of.budgets + of.unfinished);
+    let expected = if of.misses_expected { ", as expected" } else { "" };
+    (late > 0).then(|| (&of.name, (of.fails(), format!("{LATE}{expected}")), (late, due)))
+}
+
+const LATE: &str = "budgets late or not done";
+
 const FAILED: &str = "messages within the contract late or lost";
 
 fn failed_share(channel: &Channel) -> Option<(u64, u64)> {
@@ -187,6 +204,33 @@ mod tests {
     use laxity_world::results::{Axis, AxisPoint, Channel, Provenance, Run};
 
     use super::*;
+    use crate::present::sample;
+
+    /// An application that was never done with a budget in time, and one that was always.
+    #[test]
+    fn late_budgets_have_a_line() {
+        let of = |name: &str, late, unfinished, misses_expected| Computation {
+            name: name.into(),
+            budgets: 4,
+            late,
+            unfinished,
+            misses_expected,
+            ..Computation::default()
+        };
+        let run = |misses_expected| Run {
+            computations: vec![of("in time", 0, 0, misses_expected), of("late", 4, 5, misses_expected)],
+            ..Run::default()
+        };
+        let said = |misses_expected| {
+            let mut results = Results { runs: vec![run(misses_expected)], ..sample::sweep() };
+            results.axes.clear();
+            notes(&results)
+        };
+        let text = "late: budgets late or not done, 9 of 9".to_string();
+        assert_eq!(said(false), [Note { text, fails: true }]);
+        let text = "late: budgets late or not done, as expected, 9 of 9".to_string();
+        assert_eq!(said(true), [Note { text, fails: false }]);
+    }
 
     /// Ten seeds of 1200 messages without a miss: 3 / 12 000 is 2.5e-4.
     #[test]

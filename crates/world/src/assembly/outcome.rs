@@ -16,7 +16,7 @@ use crate::coverage::Uncovered;
 use crate::experiment::{AdapterSpec, Experiment, MissesEffect, RefusalEffect};
 use crate::measure::{Kept, Tally};
 use crate::promise::{self, Advice, Hop, Promise, Shortfall, jitter_bound, share_lost};
-use crate::results::{Channel, Computation, RefusedChannel, ResourceResults, Run, StageResults};
+use crate::results::{Channel, RefusedChannel, ResourceResults, Run, StageResults};
 
 /// The report of a host outside the world.
 #[derive(Debug, Clone, Default)]
@@ -64,10 +64,10 @@ impl HostTally {
 }
 
 /// How things stood at the edges of the window, and at the end.
-struct Edges<'a> {
-    opened: &'a Snapshot,
-    closed: &'a Snapshot,
-    ended: &'a Snapshot,
+pub(super) struct Edges<'a> {
+    pub(super) opened: &'a Snapshot,
+    pub(super) closed: &'a Snapshot,
+    pub(super) ended: &'a Snapshot,
 }
 
 /// Whether missed deadlines of channel `i` do not fail the run.
@@ -176,33 +176,6 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
     }
 
     /// How far the applications came that compute.
-    fn computations(&mut self, edges: &Edges<'_>) -> Vec<Computation> {
-        let window = edges.closed.at.saturating_since(edges.opened.at).as_secs_f64();
-        let experiment = self.experiment;
-        let bounds = promise::of_computing(experiment, experiment.admission.formula);
-        let mut computations = Vec::new();
-        let meters = std::mem::take(&mut self.around.computing);
-        for (node, (meters, bounds)) in meters.into_iter().zip(bounds).enumerate() {
-            let specs = experiment.host(node).computing.iter().zip(bounds);
-            for (i, (meter, (spec, bound))) in meters.into_iter().zip(specs).enumerate() {
-                let at = |edge: &Snapshot| edge.computed[node].get(i).copied().unwrap_or_default();
-                let spent = at(edges.closed).saturating_sub(at(edges.opened)).as_secs_f64();
-                computations.push(Computation {
-                    name: format!("{}{}", spec.name, experiment.suffix(node)),
-                    budget_share: spec.budget.map(|b| b.time.as_secs_f64() / b.period.as_secs_f64()),
-                    progress: if window > 0.0 { spent / window } else { 0.0 },
-                    budgets: meter.budgets,
-                    late: meter.late,
-                    deadline: spec.budget.map(|budget| budget.deadline.as_secs_f64()),
-                    bound: bound.map(Span::as_secs_f64),
-                    worst: meter.worst.map(Span::as_secs_f64),
-                    response: meter.response.summary(false),
-                });
-            }
-        }
-        computations
-    }
-
     fn figures(&self) -> BTreeMap<String, f64> {
         let mut figures = self.network_figures();
         let refused = self.promises.iter().filter(|p| p.is_refused()).count();

@@ -22,6 +22,8 @@ pub(crate) struct ComputingMeter {
     pub(crate) budgets: u64,
     /// Those among them that were done late.
     pub(crate) late: u64,
+    /// Budgets done in the whole run.
+    pub(crate) done: u64,
     /// The longest from the beginning of a period until its budget was done, of the whole run.
     pub(crate) worst: Option<Span>,
     pub(crate) response: Samples,
@@ -37,6 +39,7 @@ impl StageMeter {
 impl ComputingMeter {
     /// A budget was done at `now`; `counted` if within the window.
     pub(crate) fn done(&mut self, now: Time, done: &Computed, counted: bool) {
+        self.done += 1;
         self.worst = self.worst.max(Some(now.saturating_since(done.from)));
         if counted {
             self.budgets += 1;
@@ -68,5 +71,6 @@ mod tests {
         // The worst is of the whole run.
         meter.done(ms(30), &done, false);
         assert_eq!((meter.budgets, meter.late, meter.worst), (2, 1, Some(Span::from_ms(20))));
+        assert_eq!(meter.done, 3);
     }
 }

@@ -19,6 +19,9 @@ pub struct Promises {
     /// Per node and application that computes there: by when each budget is done, from the
     /// beginning of its period.
     pub computing: Vec<Vec<Option<Span>>>,
+    /// Nodes of which the CPU cannot keep the budgets of its applications, whether or not a channel
+    /// asks for a bound there.
+    pub overloaded: Vec<usize>,
 }
 
 /// The result of admission for one channel.

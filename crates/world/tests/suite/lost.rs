@@ -90,3 +90,29 @@ fn a_message_that_a_host_drops_has_failed() {
     assert!(lost > Some(1), "{:?}", full.drops);
     assert_eq!(counts(&full), (lost, lost, true));
 }
+
+/// Budgets of 5 ms in all each 4 ms: the one behind is late, or never done.
+#[test]
+fn late_budgets_fail_a_run() {
+    let of_budgets = |first: &str, misses: &str| {
+        let application = |name: &str, budget: &str, level: u8| {
+            format!(
+                "[host.compute.{name}]\nbudget = \"{budget}\"\nperiod = \"4 ms\"\nslice = \"10 us\"\nlevel = {level}\n"
+            )
+        };
+        let (first, second) = (application("first", first, 0), application("second", "2 ms", 1));
+        of(&format!(
+            "{HOST}subsystem = {{ cpu = \"fixed_priority\" }}\n{first}{second}{NULL}[run]\ntime = \"1 s\"\n{misses}\
+             [[channel]]\nname = \"rest\"\nclass = \"best_effort\"\nmax_message = \"1 B\"\nburst = 1\n\
+             source = {{ kind = \"periodic\", interval = \"1 s\" }}\n"
+        ))
+    };
+    let late = |run: &Run| {
+        let of = &run.computations[1];
+        (of.late > 0, of.unfinished > 0, of.fails(), run.misses_deadlines())
+    };
+    assert_eq!(late(&of_budgets("1 ms", "")), (false, false, false, false));
+    assert_eq!(late(&of_budgets("3 ms", "")), (true, true, true, true));
+    assert_eq!(late(&of_budgets("4 ms", "")), (false, true, true, true));
+    assert_eq!(late(&of_budgets("3 ms", "misses = \"expected\"\n")), (true, true, false, false));
+}
