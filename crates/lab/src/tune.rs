@@ -268,7 +268,7 @@ fn setting(goal: &Tune, place: &[usize], runs: &[Run]) -> TuneSetting {
     let short = goal.needs.iter().zip(&needs).map(|(need, value)| shortfall(need, *value));
     // An idle host has the most to spare of everything.
     let silent = runs.iter().find_map(|run| match (run.is_given_up(), run.is_idle()) {
-        (true, _) => Some("a run was given up, since nothing came of it any more".to_string()),
+        (true, _) => Some("a run was given up before its end".to_string()),
         (false, true) => Some("nothing was sent in the window of a run".to_string()),
         (false, false) => None,
     });

@@ -30,6 +30,10 @@ pub const ALL: &[(&str, &str)] = &[
         "given_up",
         "1 of a run that was given up before its end: by packets, of which none had come to its end in 16 777 216 events, or by time, which stood still for as many",
     ),
+    (
+        "too_long",
+        "1 of a run by packets that was ended at 720 h of simulated time, the longest for a run, before all of them had come",
+    ),
     ("refused", "channels that were refused"),
     ("contracts_held", "contracts that a node holds at the end of the run"),
     ("as_new", "1 of a node that holds at the end what a new node holds, else 0"),

@@ -381,9 +381,15 @@ impl Run {
         self.channels.iter().any(Channel::fails) || self.computations.iter().any(Computation::fails)
     }
 
-    /// Whether it was given up before its end, since no packet left the system any more.
+    /// Whether it was given up before its end, since no packet left the system any more or too
+    /// few did in the longest time that a run may have.
     pub fn is_given_up(&self) -> bool {
-        self.figures.contains_key("given_up")
+        self.figures.contains_key("given_up") || self.is_too_long()
+    }
+
+    /// Whether it is by packets, and some were still missing after the longest time of a run.
+    pub fn is_too_long(&self) -> bool {
+        self.figures.contains_key("too_long")
     }
 
     /// The channel of that name.

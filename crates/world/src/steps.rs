@@ -140,6 +140,8 @@ enum End {
     /// Given up: by packets, of which none left the system for that number of events; or by time,
     /// which stood still for as many.
     GivenUp,
+    /// By packets, of which some were still missing at the end of the longest run.
+    TooLong,
 }
 
 /// A run of `world`.
@@ -183,6 +185,7 @@ impl<W: Measured> Course<W> {
 impl<W: Measured> AnyCourse for Course<W> {
     fn go(&mut self, asked: Limits) -> u64 {
         let last = limits(self.length).until;
+        let by_packets = matches!(self.length, RunLength::Packets { .. });
         let mut left = asked.events;
         while self.end.is_none() && left > 0 {
             if self.since == self.patience && self.stands() {
@@ -199,10 +202,11 @@ impl<W: Measured> AnyCourse for Course<W> {
                 Stop::Events => {}
                 // A run without an end of its own is over when no event is left, also for a later
                 // `until`.
-                Stop::Until if last == Time::MAX && calendar.next_time().is_none() => {
+                Stop::Until if by_packets && calendar.next_time().is_none() => {
                     self.end = Some((End::Whole, outcome.idle_from));
                 }
                 Stop::Until if limits.until < last => break,
+                Stop::Until if by_packets => self.end = Some((End::TooLong, last)),
                 Stop::Until | Stop::Finished | Stop::Drained => {
                     self.end = Some((End::Whole, calendar.now()));
                 }
@@ -233,8 +237,10 @@ impl<W: Measured> AnyCourse for Course<W> {
 /// `run` with what its `end` was among its figures, if it was given up; and with how many bounds it
 /// exceeded that were proved, if it did any.
 fn told(end: Option<End>, formula: Option<Formula>, mut run: Run) -> Run {
-    if end == Some(End::GivenUp) {
-        run.figures.insert("given_up".into(), 1.0);
+    match end {
+        Some(End::GivenUp) => drop(run.figures.insert("given_up".into(), 1.0)),
+        Some(End::TooLong) => drop(run.figures.insert("too_long".into(), 1.0)),
+        Some(End::Whole) | None => {}
     }
     // Those of the papers are there to be looked at, and some are exceeded.
     if formula == Some(Formula::Corrected) {
@@ -409,5 +415,24 @@ mod tests {
         let time = RunLength::Time { total: Span::from_secs(1), warmup: Span::ZERO, cooldown: Span::ZERO };
         assert_eq!(ends(time, (MS, u64::MAX), u64::MAX), (whole, 1001));
         assert_eq!(ends(time, (Span::ZERO, u64::MAX), u64::MAX), (given_up, 100));
+    }
+
+    /// Of ten packets the last comes at 720 h, or an hour later. In pieces it is the same.
+    #[test]
+    fn a_run_by_packets_has_the_longest_time_at_most() {
+        let packets = RunLength::Packets { total: 10, warmup: 0, cooldown: 0 };
+        for (hours, end) in [(80, End::Whole), (81, End::TooLong)] {
+            let apart = Span::from_secs(hours * 3600);
+            for piece in [Time::MAX.saturating_since(Time::ZERO), Span::from_secs(100 * 3600)] {
+                let mut course =
+                    Box::new(Course::new(Ticks { apart, packet: 1, ticks: 0, through: 0 }, packets, None));
+                while !course.has_ended() {
+                    course.go(Limits::NONE.until(course.now().saturating_add(piece)));
+                }
+                assert_eq!(course.end, Some((end, Time::ZERO + Span::from_secs(720 * 3600))));
+                assert_eq!(course.world.through, if hours == 80 { 10 } else { 9 });
+                assert_eq!(course.close().is_given_up(), end == End::TooLong);
+            }
+        }
     }
 }

@@ -213,3 +213,15 @@ fn budgets_that_the_cpu_cannot_keep_fail_a_run_and_are_not_admitted() {
         }
     }
 }
+
+#[test]
+fn packets_that_take_longer_than_any_run_are_given_up() {
+    let here = Here::new("packets");
+    for (packets, code) in [("720", 0), ("1000000", 4)] {
+        here.write("hours.toml", &at_rest("", "1 h", &format!("packets = {packets}")));
+        let output = here.laxity("run --no-report hours.toml");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert_eq!(said.contains("720 h"), code == 4, "{said}");
+    }
+}

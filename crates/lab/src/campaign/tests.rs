@@ -181,7 +181,9 @@ fn a_run_that_was_given_up_is_not_judged_and_one_beyond_its_bounds_fails() {
         let outcome = run_by(&scenario("true"), &RunOptions::default(), &pretend, &mut |_| ()).unwrap();
         outcome.results.runs.iter().map(|run| run.figures["seed"]).collect()
     };
-    for (figure, standing) in [("given_up", Standing::NotJudged), ("exceeded", Standing::Fails)] {
+    for (figure, standing) in
+        [("given_up", Standing::NotJudged), ("too_long", Standing::NotJudged), ("exceeded", Standing::Fails)]
+    {
         assert_eq!((with(figure, seeds[2]), with(figure, -1.0)), (standing, Standing::Holds), "{figure}");
     }
 }

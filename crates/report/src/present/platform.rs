@@ -21,10 +21,11 @@ pub(crate) fn fitness(results: &Results, verdicts: &[Verdict]) -> Vec<(String, b
     let several = results.runs.len() > 1;
     lines.extend(named(results.runs.iter().filter(|run| run.is_given_up()), |run| {
         let at = if several { format!(", at {}", point_text(results, run)) } else { String::new() };
-        format!(
-            "given up after {:.3} s{at}: nothing came to its end any more, though much happened",
-            run.simulated
-        )
+        let why = match run.is_too_long() {
+            true => "a run has 720 h of simulated time at most, and its `packets` take longer",
+            false => "nothing came to its end any more, though much happened",
+        };
+        format!("given up after {:.3} s{at}: {why}", run.simulated)
     }));
     if verdicts.is_empty() {
         let silent = results.runs.iter().filter_map(|run| Some((run, run.shows_nothing()?)));
@@ -344,6 +345,9 @@ mod tests {
         results.runs.swap(0, 1);
         results.runs.truncate(1);
         assert!(!fitness(&results, &[])[0].0.contains(", at "));
+        assert!(!fitness(&results, &[])[0].0.contains("720 h"));
+        results.runs[0].figures = [("too_long".into(), 1.0)].into();
+        assert!(fitness(&results, &[])[0].0.contains("720 h"));
     }
 
     #[test]

@@ -1,15 +1,20 @@
 //! How long a run is, and which part of it is counted.
 
 use laxity_engine::Limits;
-use laxity_units::Time;
+use laxity_units::{Span, Time};
 
 use crate::experiment::RunLength;
+
+/// The longest run, 720 h of simulated time: the most that a file can ask for in time, and where a
+/// run by packets ends if it still waits for some.
+pub(super) const LONGEST: Span = Span::from_secs(720 * 3600);
 
 /// The engine's limits for a run of `length`.
 pub fn limits(length: RunLength) -> Limits {
     match length {
         RunLength::Time { total, .. } => Limits::NONE.until(Time::ZERO + total),
-        RunLength::Packets { .. } => Limits::NONE,
+        // No file has a longer time, and far beyond it time itself ends.
+        RunLength::Packets { .. } => Limits::NONE.until(Time::ZERO + LONGEST),
     }
 }
 
