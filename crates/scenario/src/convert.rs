@@ -83,7 +83,7 @@ struct Surroundings {
     /// Whether channels are virtual interfaces.
     cluster: bool,
     /// The nodes that admit channels during the run, if they do.
-    managed: Option<SignallingSpec>,
+    managed: Result<Option<SignallingSpec>, Reported>,
     /// Whether those are served by stamps.
     stamped: Result<bool, Reported>,
     /// Whether the doorbells of different processes are told apart.
@@ -93,6 +93,13 @@ struct Surroundings {
     cores: Vec<(u8, String)>,
     /// Per network, whether its packets are framed.
     framed: Vec<bool>,
+}
+
+impl Surroundings {
+    /// Whether nodes admit channels during the run, also where they are in error.
+    fn is_managed(&self) -> bool {
+        !matches!(self.managed, Ok(None))
+    }
 }
 
 /// The experiment that `raw` describes; only the parts that make an experiment are looked at.
@@ -128,6 +135,7 @@ pub(crate) fn experiment(
     let via = via.map(|part| via::via(cx, part)).transpose();
     let managed = signalling.is_some();
     let place = signalling.as_ref().map_or(WHOLE, |part| part.span.clone());
+    let spread = path.is_some() || network.is_some();
     let mut spec = Ok(None);
     let topology = match (signalling, node) {
         (Some(signalling), node) => {
@@ -183,17 +191,17 @@ pub(crate) fn experiment(
         refusal: admission.as_ref().map_or(RefusalEffect::Fails, |(admission, _)| admission.refusal),
         // Several cores are admitted by demand, whatever the test.
         beyond: admission.as_ref().is_ok_and(|(admission, _)| admission.reaches_beyond_interval())
+            // A host that is wrong itself could have several.
             || topology
-                .iter()
-                .flat_map(|topology| &topology.hosts)
-                .any(|host| host.value.subsystem.cores > 1),
+                .as_ref()
+                .map_or(true, |topology| topology.hosts.iter().any(|host| host.value.subsystem.cores > 1)),
         delayed: topology.iter().flat_map(|topology| &topology.hosts).any(|host| {
             let host = &host.value;
             host.subsystem.processing == Processing::PerMessage && host.applications == Applications::Shared
         }),
         way: match &topology {
             Ok(topology) => topology.way.clone(),
-            Err(reported) if named || cluster || managed => Way::Unknown(*reported),
+            Err(reported) if named || cluster || managed || spread => Way::Unknown(*reported),
             Err(_) => Way::ALONE,
         },
         reception: Reception::None,
@@ -202,7 +210,7 @@ pub(crate) fn experiment(
             Err(reported) => Err(*reported),
         },
         cluster,
-        managed: spec.as_ref().ok().cloned().flatten(),
+        managed: spec.clone(),
         apart: of_cluster(|adapter| adapter.limits.doorbells != Doorbells::Merged),
         stamped: of_cluster(|adapter| adapter.firmware == Firmware::QualityOfService),
         framed: topology.iter().flat_map(|topology| topology.networks.iter().map(|n| n.framed)).collect(),

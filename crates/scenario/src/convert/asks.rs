@@ -20,7 +20,7 @@ pub(super) fn asks(
         () if around.cluster => {
             Some("a virtual interface asks for a bandwidth, and its jitter follows from it")
         }
-        () if around.managed.is_some() => Some("nodes with signalling promise deadlines"),
+        () if around.is_managed() => Some("nodes with signalling promise deadlines"),
         () if ends => Some("what comes in at an interface is promised its deadline"),
         () => None,
     };

@@ -400,7 +400,7 @@ fn channel(
         source: source.spec,
         name: name.get_ref().0.clone(),
     };
-    for route in routes.iter().filter(|_| around.managed.is_some()) {
+    for route in routes.iter().filter(|_| around.is_managed()) {
         signalling::fits(
             cx,
             around,

@@ -27,6 +27,8 @@ pub(super) struct Ends {
     pub(super) interfaces: Vec<String>,
     /// Its programs; `None` where none are written.
     pub(super) programs: Option<Vec<String>>,
+    /// Some of them are in error, so a name that is not among them may be right.
+    pub(super) unread: Option<Reported>,
 }
 
 /// The interfaces at which the channels of a file can end.
@@ -97,6 +99,7 @@ fn alone(
             Ok(programs) if programs.is_empty() => None,
             programs => Some(of(&mut programs.iter().flatten().map(|of| of.value.name()))),
         },
+        unread: interfaces.as_ref().err().or(programs.as_ref().err()).copied(),
     };
     let nodes = interfaces.iter().flatten().map(|of| &of.node);
     let nodes: Vec<_> =
@@ -183,6 +186,7 @@ fn at_nodes(
                 [] => None,
                 programs => Some(programs.iter().map(|program| program.name().into()).collect()),
             },
+            unread: None,
         });
         all.push((receiver(topology, node, interfaces, &programs), place));
     }

@@ -111,7 +111,7 @@ pub(super) fn owner_of(
 ) -> Result<Option<usize>, Reported> {
     let Some(written) = owner.placed()? else { return Ok(None) };
     let (span, Name(name)) = (written.span(), written.into_inner());
-    let (reason, help) = match &around.managed {
+    let (reason, help) = match around.managed.as_ref().map_err(|reported| *reported)? {
         None => (
             "only nodes with signalling have quotas".to_string(),
             "remove this, or add `[signalling]`".into(),
@@ -180,7 +180,7 @@ pub(super) fn asked(
     (spec, deadline): (TrafficSpec, Option<Span>),
     around: &Surroundings,
 ) -> Result<AskedTimes, Reported> {
-    let managed = around.managed.is_some();
+    let managed = around.is_managed();
     let TrafficSpec { max_message, min_message, burst, min_interval } = spec;
     let contract =
         deadline.map(|deadline| ChannelContract { max_message, min_message, min_interval, burst, deadline });
@@ -353,7 +353,7 @@ pub(super) fn fits(
     channel: &ChannelSpec,
     place: &Range<usize>,
 ) -> Result<(), Reported> {
-    let Some(spec) = &around.managed else { return Ok(()) };
+    let Some(spec) = around.managed.as_ref().map_err(|reported| *reported)? else { return Ok(()) };
     let name = &channel.name;
     let datagram = Bytes::new(u64::from(spec.packet) - laxity_node::ADDRESS as u64);
     let contracts = || {

@@ -361,3 +361,53 @@ fn what_is_no_regular_file_is_refused_where_it_is_named() {
     assert!(crate::files::is_handed_over(Path::new("/dev/fd/63")));
     assert!(crate::files::is_handed_over(Path::new("/dev/stdin")) && !crate::files::is_handed_over(&pipe));
 }
+
+/// A name of something that is in error itself may be right.
+#[test]
+fn what_names_something_in_error_is_no_further_error() {
+    let run = "[run]\ntime = \"1 s\"\n";
+    let channel = |keys: &str| {
+        format!(
+            "[[channel]]\nname = \"one\"\nmax_message = \"64 B\"\nburst = 1\n{keys}\
+             source = {{ kind = \"periodic\", interval = \"30 ms\" }}\n"
+        )
+    };
+    let real_time = "class = \"real_time\"\nmin_interval = \"10 ms\"\ndeadline = \"5 ms\"\n";
+    let host = "title = \"x\"\n[host]\nprofile = \"mc68040\"\n";
+    let interface = "[[interface]]\nname = \"i\"\npolicy = \"interrupt\"\n";
+    let adapter = "[adapter]\nkind = \"null\"\nper_byte = \"50 ns\"\n";
+    let at = format!("{real_time}interface = \"i\"\n");
+    let network = |keys: &str| format!("{host}{adapter}[network]\nstations = 3\n{keys}{run}");
+    let between = format!("class = \"best_effort\"\n{}", "from = 2\nto = 1\n");
+    let late = real_time.replace("5 ms", "50 ms");
+    let signalled = |keys: &str| {
+        format!(
+            "title = \"x\"\n[node.a]\n[node.b]\n[network]\nrate = \"1 Gbit/s\"\n[network.w]\njoins = [\"a\", \"b\"]\n[signalling]\n{keys}{run}"
+        )
+    };
+    let owned = format!("{real_time}from = \"a\"\nto = \"b\"\nowner = \"me\"\nopen = \"1 ms\"\n");
+    let files = [
+        format!("{host}{run}{interface}typo = 1\n{}", channel(&at)),
+        format!(
+            "{host}{run}{interface}[[program]]\nname = \"p\"\ntypo = 1\n{}",
+            channel(&format!("{at}program = \"p\"\n"))
+        ),
+        format!("{}{}", network("typo = 1\n"), channel(&between)),
+        format!("{}{}", network("typo = 1\n"), channel(&late)),
+        format!("{}{}", signalled("typo = 1\n[signalling.owner.me]\nchannels = 1\n"), channel(&owned)),
+    ];
+    for file in files {
+        let said = refused(&file);
+        assert_eq!(said.matches("error").count(), 1, "{said}\n{file}");
+        assert!(said.contains("typo"), "{said}\n{file}");
+    }
+    // A name that is wrong beside something that is right is an error.
+    let said = refused(&format!("{host}{run}{interface}{}", channel(&at.replace("\"i\"", "\"j\""))));
+    assert!(said.contains("there is no interface `j`"), "{said}");
+    let said = refused(&format!(
+        "{}{}",
+        network("kind = \"point_to_point\"\n"),
+        channel(&between.replace("2", "7"))
+    ));
+    assert!(said.contains("there is no node 7"), "{said}");
+}

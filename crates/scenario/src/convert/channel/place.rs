@@ -77,7 +77,7 @@ pub(super) fn interface_of(
     what: &str,
     ends: &Result<Option<&Ends>, Reported>,
 ) -> Result<Option<usize>, Reported> {
-    let Some(Ends { named, interfaces, .. }) = ends.as_ref().map_err(|reported| *reported)? else {
+    let Some(Ends { named, interfaces, unread, .. }) = ends.as_ref().map_err(|reported| *reported)? else {
         let help = "remove this, or add `[[interface]]`";
         return cx.foreign(name, "the host receives at no interface", help).map(|()| None);
     };
@@ -87,10 +87,10 @@ pub(super) fn interface_of(
     let name = name.needed(cx, owner, what)?;
     match interfaces.iter().position(|interface| *interface == name.get_ref().0) {
         Some(index) => Ok(Some(index)),
-        None => {
+        None => Err(unread.unwrap_or_else(|| {
             let help = format!("interfaces are {}", list(interfaces));
-            Err(cx.fault(&name.span(), format!("there is no interface `{}`", name.get_ref().0), help))
-        }
+            cx.fault(&name.span(), format!("there is no interface `{}`", name.get_ref().0), help)
+        })),
     }
 }
 
@@ -107,6 +107,9 @@ pub(super) fn program_of(
     };
     let Some(name) = name.placed()? else { return Ok(0) };
     programs.iter().position(|program| *program == name.get_ref().0).ok_or_else(|| {
+        if let Some(reported) = ends.and_then(|ends| ends.unread) {
+            return reported;
+        }
         let help = format!("programs are {}", list(programs));
         cx.fault(&name.span(), format!("there is no program `{}`", name.get_ref().0), help)
     })
