@@ -90,7 +90,7 @@ reasons! {
     SentAnyTime "channel.source.kind" "an application on this CPU sends at times that nothing bounds";
     FillsProgram "host.subsystem.early" "handlers that work ahead may fill the queue of a program";
     FreePackets "host.costs" "packets that take no time to send come in any number at once";
-    Enforcement "host.subsystem.enforcement" "without traffic enforcement the other channels have no bound";
+    Enforcement "host.subsystem.enforcement" "without traffic enforcement no contract limits a channel, and none has a bound";
     NativePace "emulation.pace" "the profile has no times of a host at its own pace";
     Kernel "emulation.host" "the profile has no times of a real kernel";
     Thread "emulation.host" "the profile has no times of a host in a thread";
