@@ -60,11 +60,13 @@ static ABILITIES: LazyLock<String> = LazyLock::new(|| {
 /// 2: the input is bad: an argument, a file, or the script of a claim.
 ///
 /// 1: a claim is contradicted; a channel without `refusal = "expected"` is refused; a guaranteed
-/// channel missed its deadline without `misses = "expected"`; or a run exceeded a proved bound.
+/// channel or a budget of an application missed its deadline without `misses = "expected"`; or a
+/// run exceeded a proved bound. `admit` also exits with 1 if a CPU cannot keep its budgets.
 ///
 /// 4: a claim is not judged because its figures were not measured well enough; a run was given up
-/// because it made no progress; or a run without claims carried no message, or none of a channel
-/// that has a bound. `tune` also exits with 4 if it measured no setting, and `trace` if nothing happened
+/// because it made no progress, or because its packets take more than 720 h; or a run without
+/// claims carried no message, or none of a channel that has a bound or that sent messages with a
+/// deadline. `tune` also exits with 4 if it measured no setting, and `trace` if nothing happened
 /// in the part of the run that was asked for. `admit` does if it could not decide: no analysis
 /// covers a host, or the bound ends before the receiving host; admission is off beside a deadline;
 /// or copies of a channel are counted.

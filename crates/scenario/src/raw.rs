@@ -375,10 +375,12 @@ pub(crate) struct RawRun {
     /// The clock.
     #[key(default = "virtual")]
     pub(crate) clock: Option<Written<ClockKind>>,
-    /// The effect of missed deadlines on the exit code, for channels that do not say it themselves.
+    /// The effect of missed deadlines on the exit code, for channels that do not say it themselves,
+    /// and for budgets of applications that compute.
     #[key(default = "fail", drawn(0.1))]
     pub(crate) misses: Option<Written<MissesEffect>>,
-    /// End of the run: a number of transmitted packets. Either this or `time`.
+    /// End of the run: a number of transmitted packets. Either this or `time`. A run that lacks some
+    /// after 720 h of simulated time is given up.
     pub(crate) packets: Option<Written<Whole<1, 1_000_000_000_000>>>,
     /// End of the run: a virtual time. Either this or `packets`.
     pub(crate) time: Option<Written<Bounded<Length>>>,
