@@ -32,12 +32,16 @@ pub(crate) fn notes(results: &Results) -> Vec<Note> {
                 who.channels.push(of.of);
             }
         }
-        for (of, (fails, reason), share) in run.computations.iter().filter_map(late_budgets) {
-            let who = found.entry((!fails, reason)).or_default();
+        for (of, (late, due)) in run.computations.iter().map(|of| (of, late_share(of))) {
+            if late == 0 {
+                continue;
+            }
+            let expected = if of.misses_expected { ", as expected" } else { "" };
+            let who = found.entry((!of.fails(), format!("{LATE}{expected}"))).or_default();
             who.runs.push(number);
-            who.failed = who.failed.into_iter().chain([share]).max_by(by_share);
-            if !who.channels.contains(of) {
-                who.channels.push(of.clone());
+            who.failed = who.failed.into_iter().chain([(late, due)]).max_by(by_share);
+            if !who.channels.contains(&of.name) {
+                who.channels.push(of.name.clone());
             }
         }
         for channel in &run.channels {
@@ -133,11 +137,9 @@ fn failed(channel: &Channel) -> Option<(bool, String)> {
     Some((channel.fails(), format!("{FAILED}{expected}")))
 }
 
-/// An application with budgets that were late or not done, the reason, and how many of how many.
-fn late_budgets(of: &Computation) -> Option<(&String, (bool, String), (u64, u64))> {
-    let (late, due) = (of.late + of.unfinished, of.budgets + of.unfinished);
-    let expected = if of.misses_expected { ", as expected" } else { "" };
-    (late > 0).then(|| (&of.name, (of.fails(), format!("{LATE}{expected}")), (late, due)))
+/// The budgets of an application that were late or not done, of how many.
+fn late_share(of: &Computation) -> (u64, u64) {
+    (of.late + of.unfinished, of.budgets + of.unfinished)
 }
 
 const LATE: &str = "budgets late or not done";
