@@ -44,7 +44,7 @@ pub(super) fn check(environment: &Environment, request: &Request) -> Result<(), 
     if let Some(program) = request.program()
         && u64::from(program.slots) < request.under_way()
     {
-        return short(Scarce::Messages, request.under_way() - u64::from(program.slots));
+        return short(Scarce::ReaderSlots, request.under_way() - u64::from(program.slots));
     }
     let Some(room) = request.buffers().filter(|_| request.role() == Role::Send) else { return Ok(()) };
     let (messages, packets) = needed(environment, request);

@@ -86,6 +86,8 @@ pub enum Scarce {
     Deadline,
     /// Places in the message queue.
     Messages,
+    /// Places in the queue of the program that takes the messages.
+    ReaderSlots,
     /// Packet buffers.
     Packets,
     /// Priorities.
@@ -105,7 +107,7 @@ pub enum Deficit {
     Time(Span),
     /// Demand exceeds all there is by this much, in millionths of all there is, rounded up.
     Share(u64),
-    /// This number of further slots would do.
+    /// This number of further slots is needed. With those another resource may be too small.
     Places(u64),
     /// No amount would do.
     Unbounded,
@@ -211,6 +213,7 @@ impl fmt::Display for AdmissionRefusal {
             Scarce::Link => "link",
             Scarce::Deadline => "deadline",
             Scarce::Messages => "message slots",
+            Scarce::ReaderSlots => "slots of its program (`reader.slots`)",
             Scarce::Packets => "packet slots",
             Scarce::Levels => "priorities",
             Scarce::ReceiveBuffers => "receive buffers of the adapter",
@@ -227,8 +230,9 @@ impl fmt::Display for AdmissionRefusal {
                 let tenths = excess.saturating_add(1_000_000).div_ceil(1000);
                 write!(f, ", {}.{} % of its time", tenths / 10, tenths % 10)
             }
-            Deficit::Places(1) => f.write_str("; one more would do"),
-            Deficit::Places(places) => write!(f, "; {places} more would do"),
+            // With those something else may be too little.
+            Deficit::Places(1) => f.write_str("; one more is needed"),
+            Deficit::Places(places) => write!(f, "; {places} more are needed"),
             Deficit::Unbounded => Ok(()),
         }
     }

@@ -80,7 +80,7 @@ use super::decision::{
 };
 use super::demand::{Stream, Worst};
 use super::environment::{Environment, EnvironmentError, Request};
-use super::model::Shared;
+use super::model::{Shared, shares};
 use super::population::Population;
 use super::response::{
     Claim, Effort, Late, MOST_LOOKS, MOST_RELEASES, Task, demand, in_time, response, response_or_line, sweep,
@@ -386,9 +386,18 @@ impl AdmissionTable {
         for channel in &self.channels {
             let spec = channel.request.spec();
             let service = shared.demand(&self.environment, &channel.request);
+            // A message that takes longer than its interval may be in time all the same: the next ones
+            // are not.
             let task = Task::new(spec.min_interval.as_ps(), service).ok_or_else(|| {
+                let claimant = Claimant::Channel(channel.id);
                 let late = span(service).saturating_sub(channel.request.deadline());
-                AdmissionRefusal::late(late, Claimant::Channel(channel.id))
+                if !late.is_zero() {
+                    return AdmissionRefusal::late(late, claimant);
+                }
+                let (on_cpu, on_link) = shares(&self.environment, &channel.request);
+                let resource = if on_cpu >= on_link { Scarce::Cpu } else { Scarce::Link };
+                let deficit = Deficit::share_beyond(service, spec.min_interval.as_ps().into());
+                AdmissionRefusal::new(resource, deficit, Reason::Overload, claimant)
             })?;
             tasks.push(task);
         }

@@ -18,7 +18,7 @@ pub struct Denial {
 pub struct Shortage {
     /// The resource.
     pub resource: NodeResource,
-    /// How much more would do; the unit is that of the resource.
+    /// How much more is needed; the unit is that of the resource.
     pub missing: u64,
     /// A contract that the node would accept in place of the contract.
     pub acceptable: Alternative,

@@ -251,7 +251,9 @@ fn shortage(refusal: &AdmissionRefusal, asked: &NodeRequest) -> Shortage {
         Tabled::Link => NodeResource::Link,
         Tabled::Messages => NodeResource::Messages,
         Tabled::Packets => NodeResource::Packets,
-        Tabled::ReceiveBuffers | Tabled::ReceiveQueue | Tabled::ResponseQueue => NodeResource::ReceivePlaces,
+        Tabled::ReceiveBuffers | Tabled::ReceiveQueue | Tabled::ResponseQueue | Tabled::ReaderSlots => {
+            NodeResource::ReceivePlaces
+        }
         Tabled::Deadline | Tabled::Levels => NodeResource::Deadline,
     };
     let deadline = asked.contract.deadline;

@@ -1,6 +1,5 @@
 //! Refusals of newcomers that are late, or make an admitted channel late.
 
-use super::super::model::shares;
 use super::*;
 
 impl AdmissionTable {

@@ -81,12 +81,12 @@ fn a_request_without_room_is_refused_before_its_deadline_is_looked_at() {
     let Decision::Refused(refusal) = decide(1, 13) else { panic!("there is no room") };
     assert_eq!(
         refusal.to_string(),
-        "packet slots: a burst within the contract finds no room; 2 more would do"
+        "packet slots: a burst within the contract finds no room; 2 more are needed"
     );
     let Decision::Refused(refusal) = decide(0, 15) else { panic!("there is no room") };
     assert_eq!(
         refusal.to_string(),
-        "message slots: a burst within the contract finds no room; one more would do"
+        "message slots: a burst within the contract finds no room; one more is needed"
     );
     assert!(matches!(decide(1, 15), Decision::Admitted { .. }));
 }
