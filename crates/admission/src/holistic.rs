@@ -178,26 +178,15 @@ pub struct HolisticServer {
 pub struct Overloaded {
     /// The server.
     pub server: usize,
-    /// The share of its time that is asked for by flows that have an end, responses of others
-    /// included as far as they were followed. Below 1 the server has time for all of them, but no
-    /// end of a busy period was found within the limit.
+    /// The share of its time that the flows that have an end ask for in the long run, without
+    /// searches: how much these cost follows from responses, of which there is no bound. Below 1 the
+    /// server has time for all but the searches, and no end of a busy period was found within the limit.
     pub utilisation: f64,
+    /// Whether requests to it search queues for their position.
+    pub searches: bool,
     /// Whether flows [without end](ArrivalSlots::ENDLESS) ask it besides, in whatever order it takes
     /// requests.
     pub endless: bool,
-}
-
-/// Why a busy period has no end that is known.
-#[derive(Debug, Clone, Copy)]
-struct NoEnd {
-    utilisation: f64,
-    endless: bool,
-}
-
-impl NoEnd {
-    fn at(self, server: usize) -> Overloaded {
-        Overloaded { server, utilisation: self.utilisation, endless: self.endless }
-    }
 }
 
 /// The longest response of a server, to urgent flows and to others; zero where it is not needed.
@@ -400,7 +389,7 @@ impl Analysis<'_> {
         let all = self.loads(server, false);
         let in_any_order = busy_period(blocked, &all);
         let Some(stay) = urgent_first.filter(|_| urgent) else {
-            return in_any_order.map_err(|no_end| no_end.at(server));
+            return in_any_order.ok_or_else(|| self.overloaded(server, true));
         };
         let longest = self.longest_of_others(server);
         let mut first = self.loads(server, true);
@@ -408,22 +397,39 @@ impl Analysis<'_> {
             load.cost = load.cost.saturating_add(longest.saturating_mul(u64::from(stay)));
         }
         match (busy_period(blocked.saturating_add(longest), &first), in_any_order) {
-            (Ok(one), Ok(other)) => Ok(one.min(other)),
-            (Ok(one), Err(_)) | (Err(_), Ok(one)) => Ok(one),
-            (Err(no_end), Err(_)) => Err(no_end.at(server)),
+            (Some(one), Some(other)) => Ok(one.min(other)),
+            (Some(one), None) | (None, Some(one)) => Ok(one),
+            (None, None) => Err(self.overloaded(server, false)),
+        }
+    }
+
+    /// What is asked of `server`, of which no busy period has an end that is known.
+    ///
+    /// Lumps and searches hang on where the iteration stopped, so the share has neither. Flows without
+    /// end count `in_any_order`.
+    fn overloaded(&self, server: usize, in_any_order: bool) -> Overloaded {
+        let has_end = |flow: &HolisticFlow| flow.slots.count < ArrivalSlots::ENDLESS.count;
+        let all = || self.stages_at(server, false);
+        let share = |(flow, k): (&HolisticFlow, usize)| {
+            let ArrivalSlots { count, interval } = flow.slots;
+            count as f64 * flow.stages[k].most.as_secs_f64() / interval.as_secs_f64()
+        };
+        Overloaded {
+            server,
+            utilisation: all().filter(|(flow, _)| has_end(flow)).map(share).sum(),
+            searches: all().any(|(flow, k)| !flow.stages[k].scans.is_empty()),
+            endless: in_any_order && all().any(|(flow, _)| !has_end(flow)),
         }
     }
 }
 
-/// The least `B`, or the share of its time that the server is asked for.
-fn busy_period(blocked: Span, loads: &[Load]) -> Result<Span, NoEnd> {
+/// The least `B`; `None` if it has no end, or none within the limit.
+fn busy_period(blocked: Span, loads: &[Load]) -> Option<Span> {
     let share =
         |load: &Load| load.slots.count as f64 * load.cost.as_secs_f64() / load.slots.interval.as_secs_f64();
-    let has_end = |load: &&Load| load.slots.count < ArrivalSlots::ENDLESS.count;
-    let utilisation: f64 = loads.iter().filter(has_end).map(share).sum();
-    let endless = loads.iter().any(|load| !has_end(&load));
-    if endless || utilisation >= 1.0 {
-        return Err(NoEnd { utilisation, endless });
+    let endless = loads.iter().any(|load| load.slots.count >= ArrivalSlots::ENDLESS.count);
+    if endless || loads.iter().map(share).sum::<f64>() >= 1.0 {
+        return None;
     }
     let mut length = Span::ZERO;
     loop {
@@ -432,10 +438,10 @@ fn busy_period(blocked: Span, loads: &[Load]) -> Result<Span, NoEnd> {
             sum.saturating_add(load.cost.saturating_mul(count))
         });
         if sum > LIMIT {
-            return Err(NoEnd { utilisation, endless });
+            return None;
         }
         if sum <= length {
-            return Ok(length);
+            return Some(length);
         }
         length = sum;
     }

@@ -49,7 +49,7 @@ fn what_comes_in_lumps_is_counted_in_lumps() {
 #[test]
 fn who_cannot_is_named() {
     let flows = [flow(1, 10, &[stage(0, 1, None), stage(1, 11, Some(0))])];
-    let Err(Overloaded { server, utilisation, endless: false }) =
+    let Err(Overloaded { server, utilisation, endless: false, .. }) =
         responses(&[HolisticServer::default(); 2], &flows, &[])
     else {
         panic!("11 in every 10")
@@ -181,6 +181,21 @@ fn what_has_no_end_is_no_share_of_the_time() {
     // A stage follows it, so its response there matters.
     let mine = flow(1, 10, &[stage(0, 4, None), stage(1, 1, Some(0))]);
     let found = responses(&[HolisticServer::default(); 2], &[mine, endless], &[]);
-    let Err(Overloaded { server: 0, utilisation, endless: true }) = found else { panic!("{found:?}") };
+    let Err(Overloaded { server: 0, utilisation, endless: true, .. }) = found else { panic!("{found:?}") };
     assert!((utilisation - 0.4).abs() < 1e-12, "{utilisation}");
+}
+
+/// A search of a queue costs what waits there, of which there is no bound: the share that is stated has none.
+#[test]
+fn the_share_of_an_overloaded_server_has_no_searches() {
+    let scanning = FlowStage { scans: vec![(1, us(1))], ..stage(0, 5, None) };
+    let share = |cost: u64| {
+        let flows = [flow(40, 400, &[scanning.clone(), stage(1, cost, Some(0)), stage(1, 2, Some(0))])];
+        let found = responses(&[HolisticServer::default(); 2], &flows, &[]);
+        let Err(overloaded) = found else { panic!("{found:?}") };
+        assert!(!overloaded.endless);
+        (overloaded.server, (overloaded.utilisation * 100.0).round(), overloaded.searches)
+    };
+    // Forty requests of 5 us in every 400, however far the responses of the other server were followed.
+    assert_eq!([7, 9, 18].map(share), [(0, 50.0, true); 3]);
 }

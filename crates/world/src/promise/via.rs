@@ -247,7 +247,7 @@ pub(super) fn connections(experiment: &Experiment, spec: &ViaSpec) -> Result<Vec
 fn overloaded(
     experiment: &Experiment,
     taken: Taken,
-    Overloaded { server, utilisation, endless }: Overloaded,
+    Overloaded { server, utilisation, searches, endless }: Overloaded,
 ) -> String {
     let name = server_name(experiment, taken, server);
     let percent = utilisation * 100.0;
@@ -259,10 +259,13 @@ fn overloaded(
             let percent = (percent.floor() + 1.0).max(101.0);
             format!("{name} cannot do in time what would be asked of it ({percent} % of its time)")
         }
-        false => format!(
-            "{name} has time for all that would be asked of it, {percent:.0} % of its time, but requests may come in such \
-             bursts that no bound below {} is found",
-            holistic::LIMIT
-        ),
+        false => {
+            let searches = if searches { ", without its searches of queues" } else { "" };
+            format!(
+                "{name} is asked for {percent:.0} % of its time{searches}, but requests may come in such bursts \
+                 that no bound below {} is found",
+                holistic::LIMIT
+            )
+        }
     }
 }
