@@ -89,7 +89,8 @@ pub fn fix(
 ) -> Fixes {
     let experiment = scenario.experiment(point);
     let asked = guaranteed(&experiment).count();
-    let lacking = lacking(&experiment);
+    let early = ends_early(&experiment);
+    let lacking = lacking(&experiment, &early);
     let mut fixes = Fixes { asked, lacking, things: 0, pairs: 0, fixes: Vec::new(), nearest: None };
     if lacking == 0 || matches!(experiment.task, Task::Fill(_)) {
         return fixes;
@@ -98,7 +99,7 @@ pub fn fix(
     let try_out = |changes: &[Change]| {
         let changed = scenario.changed(point, changes).ok()?;
         // A change that leaves out a channel is none.
-        (guaranteed(&changed).count() >= asked).then(|| self::lacking(&changed))
+        (guaranteed(&changed).count() >= asked).then(|| self::lacking(&changed, &early))
     };
     let search = Search { try_out: &try_out };
     let edges = turn_each(&knobs, &search, threads, observe);
@@ -132,8 +133,10 @@ pub fn fix(
 pub struct Setting {
     /// The value that is set.
     pub thing: Turned,
-    /// Per channel, whether it has a bound then.
+    /// Per channel, whether it has a bound then, as far as in the file.
     pub bounded: Vec<bool>,
+    /// Whether a channel that has a bound in the file has none then.
+    pub loses: bool,
 }
 
 /// The effect of each setting of `scenario` at `point` that is a choice and not a quantity: an
@@ -142,14 +145,17 @@ pub struct Setting {
 /// Only the setting changes, so each costs one admission and no search.
 pub fn settings(scenario: &Scenario, point: &PointIndex, threads: Option<NonZero<usize>>) -> Vec<Setting> {
     let experiment = scenario.experiment(point);
+    let early = ends_early(&experiment);
+    let before = self::bounded(&experiment, &early);
     let knobs = owned::knobs(scenario, point, &experiment, false);
     let knobs: Vec<Knob> = knobs.into_iter().filter(|knob| !knob.is_scaled()).collect();
     let work = |k: usize| {
         let thing = knobs[k].at(1.0);
         let changed = scenario.changed(point, &thing.changes).ok();
         let bounded = changed.filter(|changed| changed.channels.len() == experiment.channels.len());
-        let bounded = bounded.map(|changed| self::bounded(&changed)).unwrap_or_default();
-        Ok::<_, std::convert::Infallible>(Setting { thing, bounded })
+        let bounded = bounded.map(|changed| self::bounded(&changed, &early)).unwrap_or_default();
+        let loses = before.iter().zip(&bounded).any(|(was, is)| *was && !is);
+        Ok::<_, std::convert::Infallible>(Setting { thing, bounded, loses })
     };
     let Ok(settings) = parallel::ordered(knobs.len(), threads, &work, &mut |_| ());
     settings
@@ -258,21 +264,36 @@ fn guaranteed(experiment: &Experiment) -> impl Iterator<Item = usize> + '_ {
         .map(|(i, _)| i)
 }
 
-/// How many of them have no bound.
-fn lacking(experiment: &Experiment) -> usize {
-    let bounded = bounded(experiment);
+/// How many of them have no bound, or one that ends before the receiving host and does not in the file,
+/// of which `early` is known.
+fn lacking(experiment: &Experiment, early: &[bool]) -> usize {
+    let bounded = bounded(experiment, early);
     guaranteed(experiment).filter(|i| !bounded[*i]).count()
 }
 
-/// Per channel, whether admission gives it a bound.
-fn bounded(experiment: &Experiment) -> Vec<bool> {
+/// Per channel, whether a bound would end with its last transmission, and not at the receiving host.
+pub fn ends_early(experiment: &Experiment) -> Vec<bool> {
+    let none = || vec![false; experiment.channels.len()];
+    let Some(formula) = experiment.admission.formula else { return none() };
+    promise::undelivered(experiment, formula).iter().map(Option::is_some).collect()
+}
+
+/// Per channel, whether admission gives it a bound; up to the receiving host, unless that is not so in
+/// the file either, where those of `early` end before.
+pub fn bounded(experiment: &Experiment, early: &[bool]) -> Vec<bool> {
     let none = || vec![false; experiment.channels.len()];
     let Some(formula) = experiment.admission.formula else { return none() };
     let Ok(promises) = promise::promises(experiment, formula) else { return none() };
-    let has = |promise: &Promise| {
-        matches!(promise, Promise::Admitted(_) | Promise::Received(_) | Promise::Connected(_))
+    let now = ends_early(experiment);
+    let has = |(i, promise): (usize, &Promise)| match promise {
+        Promise::Admitted(_) => {
+            let is_early = now.get(i) == Some(&true) && promise.delivery_bound().is_none();
+            !is_early || early.get(i) == Some(&true)
+        }
+        Promise::Received(_) | Promise::Connected(_) => true,
+        _ => false,
     };
-    promises.channels.iter().map(has).collect()
+    promises.channels.iter().enumerate().map(has).collect()
 }
 
 /// Whether a channel is refused for want of room.
