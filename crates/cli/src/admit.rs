@@ -277,7 +277,7 @@ fn refused(
     let channel = &experiment.channels[i];
     let reason = clean(&answer.refusal(experiment, i).unwrap_or_default());
     *text += &format!("\nchannel {}: refused\n  {reason}\n", clean(&channel.name));
-    let Fit { shortfall, interval, room } = advice.fit(i, answer);
+    let Fit { shortfall, interval, room, untried } = advice.fit(i, answer);
     if !room.is_empty() {
         let least = |Room { key, has, least }: &Room| format!("`{key} = {least}` in place of {has}");
         let all: Vec<String> = room.iter().map(least).collect();
@@ -287,9 +287,9 @@ fn refused(
     let other_reason = answer.lacks_room() || answer.is_unkept();
     match shortfall.proposal(channel) {
         Some(proposal) => {
-            let message = shortfall
-                .slots
-                .map(|slots| format!("`message_slots = {slots}`, which is the default with that deadline"));
+            let follows = channel.by_contract.messages && channel.by_contract.beyond;
+            let default = if follows { ", which is the default with that deadline" } else { "" };
+            let message = shortfall.slots.map(|slots| format!("`message_slots = {slots}`{default}"));
             let packet = shortfall.packet_slots.map(|slots| format!("`packet_slots = {slots}`"));
             let slots: Vec<String> = message.into_iter().chain(packet).collect();
             let slots =
@@ -297,6 +297,7 @@ fn refused(
             *text += &format!("  {proposal} would be admitted{slots}\n");
         }
         None if other_reason || channel.deadline.is_none() => {}
+        None if untried => *text += "  not all deadlines and rates were tried: many channels are refused\n",
         None if is_limited(experiment, advice, answer) => {
             *text += &format!(
                 "  no deadline up to its interval, {}, was found that would be admitted beside the others, and the test in use \
@@ -321,7 +322,7 @@ fn refused(
             };
             *text += &format!("  a message each {least} would be admitted {due}, {rate}\n");
         }
-        None if other_reason => {}
+        None if other_reason || untried => {}
         None => *text += "  no rate was found at which it would be admitted beside the others\n",
     }
     if let Some(largest) = shortfall.largest {
@@ -346,9 +347,11 @@ fn is_limited(experiment: &Experiment, advice: &mut Advice<'_>, answer: &Promise
     experiment.schedules() && advice.test(refused.node) == Some(Test::DOrder)
 }
 
-/// The first setting with which channel `i` would have a bound, as the file would say it.
+/// The first setting with which channel `i` would have a bound, and no other channel would lose one, as
+/// the file would say it.
 fn hint(hints: &[Setting], i: usize) -> Option<String> {
-    let setting = hints.iter().find(|setting| setting.bounded.get(i) == Some(&true))?;
+    let admits = |setting: &&Setting| setting.bounded.get(i) == Some(&true) && !setting.loses;
+    let setting = hints.iter().find(admits)?;
     let lines = setting.thing.changes.iter().map(|change| format!("`{} = {}`", change.key, change.value));
     Some(clean(&lines.collect::<Vec<_>>().join(" and ")))
 }

@@ -364,6 +364,7 @@ fn channel(channel: &ChannelSpec, host: &HostSpec) -> Result<(), Uncovered> {
         // Too few are refused by admission.
         message_slots: _,
         packet_slots: _,
+        by_contract: _,
         message_overflow,
         carries,
         // Part of what a message takes where it ends, and of what it waits for

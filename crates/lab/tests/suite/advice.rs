@@ -11,18 +11,18 @@ use laxity_world::promise::{Advice, Promise, Shortfall, promises};
 const CASES: u64 = 600;
 const SEED: u64 = 7;
 
-/// `channel` with the deadline, the jitter and the slots that are proposed.
+/// `channel` with the deadline, the jitter and the slots that are proposed, as a file would have it.
 fn with(experiment: &Experiment, channel: &ChannelSpec, told: &Shortfall, deadline: Span) -> ChannelSpec {
-    let mut changed = channel.clone();
     let longer = told.jitter.is_none() || Some(deadline) > channel.deadline;
-    changed.deadline = if longer { Some(deadline) } else { channel.deadline };
+    let deadline = if longer { Some(deadline) } else { channel.deadline };
+    let mut changed = channel.asking(experiment.packet(), channel.spec.min_interval, deadline);
     changed.asks.jitter = told.jitter.or(channel.asks.jitter);
-    let slots = told.slots.unwrap_or(channel.message_slots);
-    changed.message_slots = slots;
-    let packets = u64::from(slots) * channel.spec.fragmentation(experiment.packet()).packets();
-    // The default is as many as there are under way.
-    let by_default = told.slots.map_or(0, |_| packets);
-    changed.packet_slots = told.packet_slots.unwrap_or(channel.packet_slots.max(by_default));
+    if let Some(slots) = told.slots {
+        changed.message_slots = slots;
+    }
+    if let Some(slots) = told.packet_slots {
+        changed.packet_slots = slots;
+    }
     changed
 }
 
@@ -54,8 +54,7 @@ fn what_a_refusal_proposes_is_admitted() {
                 deadlines += 1;
             }
             if let Some((interval, deadline)) = fit.interval {
-                let mut changed = ChannelSpec { deadline, ..channel.clone() };
-                changed.spec.min_interval = interval;
+                let changed = channel.asking(experiment.packet(), interval, deadline);
                 let worse = refused(&experiment, i, changed, &before.channels);
                 assert!(worse.is_empty(), "{number}: {}, a message each {interval}: {worse:?}", channel.name);
                 intervals += 1;

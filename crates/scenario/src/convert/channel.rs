@@ -3,6 +3,7 @@
 use laxity_qos::traffic::TrafficSpec;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::Bytes;
+use laxity_world::experiment::{ByContract, MOST_SLOTS, unfinished};
 
 mod place;
 
@@ -13,12 +14,9 @@ use super::source::{Allowed, staggered};
 use super::way::Route;
 use super::*;
 use crate::diagnostic::Diagnostic;
-use crate::raw::RawChannel;
+use crate::raw::{RawChannel, RawReader};
 use crate::section::{At, Section, first};
 use crate::written::List;
-
-/// More messages than this are never queued.
-const MOST_SLOTS: u32 = 1_000_000;
 
 const LONGEST_BURST: Span = Span::from_secs(30 * 24 * 3600);
 
@@ -245,14 +243,10 @@ fn channel(
     let size = size_of(cx, &keys.max_message, around.packet, at_interface && !around.reception.is_alone());
     let burst = keys.burst.value.map(Whole::small);
     // Beside a burst that came early, as many messages as become current before the first has to be done.
+    let beyond = around.beyond && around.analysed;
     let needed = |burst: u32, contract: Option<(Span, Option<Span>)>| {
-        let analysed = contract.filter(|_| around.analysed);
-        let deadline = |(interval, deadline): (Span, Option<Span>)| match around.beyond {
-            true => deadline.map_or(1, |d| d.div_ceil(interval)),
-            false => 1,
-        };
-        let current = analysed.map_or(1, deadline);
-        (u64::from(burst) - 1).saturating_add(current).min(u64::from(MOST_SLOTS)) as u32
+        let (interval, deadline) = contract.unwrap_or((Span::from_ps(1), None));
+        unfinished(burst, interval, deadline, beyond)
     };
     // Where every message has a thread, one delayed on its way keeps its place beside those.
     let places = |burst: u32, contract: Option<(Span, Option<Span>)>| {
@@ -349,6 +343,13 @@ fn channel(
     let routes = routes?;
     let received = routes.iter().all(|route| route.received) && !around.reception.is_alone();
     no_reader(cx, keys.reader.as_ref(), at_interface && received)?;
+    let has_no_slots = |reader: &Part<RawReader>| reader.value.as_ref().is_ok_and(|it| it.slots.is_none());
+    let by_contract = ByContract {
+        beyond,
+        messages: slots.is_none(),
+        packets: keys.packet_slots.at.is_none(),
+        program: keys.reader.as_ref().is_some_and(has_no_slots),
+    };
     let reader = super::computing::reader(cx, keys.reader, received, needed(burst, contract))?;
     let span = name.span();
     let paid_by = signalling::owner_of(cx, &keys.owner, deadline.is_some(), around);
@@ -384,6 +385,7 @@ fn channel(
             || u64::from(needed(burst, contract)) * spec.fragmentation(around.packet).packets(),
             Whole::get,
         ),
+        by_contract,
         message_overflow: keys.message_overflow.value?,
         packet_overflow: keys.packet_overflow.value?,
         reader,

@@ -10,7 +10,9 @@ use laxity_qos::traffic::TrafficSpec;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
 
-use super::{AdapterSpec, AskedTimes, Asks, Carries, ChannelCores, Experiment, MissesEffect, RefusalEffect};
+use super::{
+    AdapterSpec, AskedTimes, Asks, ByContract, Carries, ChannelCores, Experiment, MissesEffect, RefusalEffect,
+};
 
 /// One channel.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +54,8 @@ pub struct ChannelSpec {
     pub message_slots: u32,
     /// Packet buffers; at least 1.
     pub packet_slots: u64,
+    /// The numbers that follow from its contract, as its file does not set them.
+    pub by_contract: ByContract,
     /// When the message queue is full.
     pub message_overflow: MessageOverflow,
     /// When the packet buffers are full.

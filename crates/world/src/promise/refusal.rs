@@ -2,26 +2,22 @@
 //!
 //! *Refused* alone would leave a reader to try deadlines by hand.
 
+mod deadline;
+mod interval;
 mod search;
 mod turn;
 
-use laxity_admission::reception::bound;
-use laxity_admission::{Bound, Breakdown, Formula, Reason, Request, Term, Test};
-use laxity_model::source::{AdversaryParameters, Allowance, Sizes, SourceParameters};
-use laxity_qos::discipline::Order;
-use laxity_qos::traffic::TrafficSpec;
-use laxity_units::{Span, Time};
+use laxity_admission::{Formula, Reason, Term, Test};
+use laxity_units::Span;
 
-use self::search::{between, least, least_of_some, readable};
 use self::turn::Turns;
-use super::admit::{promises, request, request_where_it_comes_in};
+use super::admit::{promises, request};
 use super::answer::{Promise, Refused, Room};
 use super::proof::tests;
-use super::room::{self, NO_END};
-use super::table::{Reserved, Tables};
-use super::via::Before;
-use crate::coverage::{Uncovered, coverage, delivers_at_once, passes, receiving};
-use crate::experiment::{ChannelSpec, Experiment, ReceiverSpec, SourceSpec, System, ViaSpec};
+use super::room;
+use super::table::Tables;
+use crate::coverage::{Uncovered, coverage, delivers_at_once, passes};
+use crate::experiment::{ChannelSpec, Experiment, System};
 use crate::traffic::conformance::conforms;
 
 /// How far a refused channel is from admission.
@@ -61,6 +57,8 @@ pub struct Fit {
     /// With more room and all else as it is, beside those before it: all that there has to be more
     /// of. Empty if no room is what it lacks.
     pub room: Vec<Room>,
+    /// Whether changes were left untried, as many channels had been admitted to try others.
+    pub untried: bool,
 }
 
 /// A change with which channel `index` would be admitted, to which admission by `formula` gave the
@@ -127,8 +125,9 @@ impl<'a> Advice<'a> {
             let shortfall = beside.shortfall(station).unwrap_or_default();
             let room = beside.room_in_adapter(refused);
             let room = room.unwrap_or_else(|| room::least(experiment, formula, index, refused));
-            Fit { shortfall, interval, room }
+            Fit { shortfall, interval, room, untried: false }
         });
+        let fit = Fit { untried: self.turns.has_stopped(), ..fit };
         self.fit = Some((index, fit.clone()));
         fit
     }
@@ -242,148 +241,6 @@ impl Beside<'_> {
         let inside = self.tables.as_ref().filter(|_| lacks)?.inside(self.experiment, channel, hop)?;
         Some(inside.rooms(self.experiment, channel, hop))
     }
-
-    /// `station` is the one that refuses, if any does.
-    fn shortfall(&mut self, station: Option<usize>) -> Option<Shortfall> {
-        let Self { experiment, formula, index, tables, turns } = self;
-        match &experiment.system {
-            System::Hosts { .. } | System::Signalled(_) => {}
-            System::Receiver(receiver) => return where_it_comes_in(experiment, receiver, *index),
-            System::VirtualInterfaces(spec) => return of_a_virtual_interface(experiment, spec, *index),
-        }
-        if !by_tables(experiment, &experiment.channels[*index]) {
-            return of_all_others((experiment, *formula, *index), turns);
-        }
-        let tables = tables.as_mut()?;
-        let channel = &experiment.channels[*index];
-        let asked = request(experiment, channel).ok()??;
-        // With a deadline beyond its interval a channel has several messages under way, and the
-        // file gives it room for them.
-        let roomy = ChannelSpec {
-            message_slots: channel.message_slots.max(NO_END as u32),
-            packet_slots: channel.packet_slots.max(NO_END),
-            ..channel.clone()
-        };
-        let mut least = |channel: &ChannelSpec| tables.least_deadline(experiment, channel, asked);
-        let found = least(channel).map(|least| (least, channel));
-        let found = found.or_else(|| least(&roomy).map(|least| (least, &roomy)));
-        let admissible = found.and_then(|(least, with)| {
-            let reserved = tables.admit(experiment, with, Request::new(channel.spec, least).ok()?).ok()?;
-            Some((least, reserved.reserved, !std::ptr::eq(with, channel)))
-        });
-        let several = |station: usize| (channel.route.len() > 1).then_some(station);
-        let Some((least, reserved, more)) = admissible else {
-            let (station, (wait, service)) = tables.terms_where(experiment, channel, &asked, station)?;
-            let largest = largest(&wait, &service, None);
-            return Some(Shortfall { largest, station: several(station), ..Shortfall::default() });
-        };
-        let bounds = tables.bounds();
-        let refuses = reserved.iter().find(|reserved| Some(reserved.node) == station);
-        let slowest = || reserved.iter().max_by_key(|reserved| bounds[reserved.node][&reserved.id].bound);
-        let there = refuses.or_else(slowest).and_then(|Reserved { node, id, asked, .. }| {
-            let (wait, service) = tables.terms(*node, asked, &bounds[*node][id]);
-            Some((largest(&wait, &service, Some(bounds[*node][id]))?, *node))
-        });
-        tables.give_up(reserved);
-        let with = if more { &roomy } else { channel };
-        let kept = |delay| {
-            turns.keep((experiment, *formula, *index), &turn::asking(experiment, channel, delay, more))
-        };
-        let mut fits = |delay| {
-            let request = Request::new(channel.spec, delay).ok();
-            request.is_some_and(|request| tables.would_admit(experiment, with, request))
-        };
-        let proposed = turn::confirmed(readable(least, &mut fits), &mut fits, &kept);
-        let mut told =
-            proposed.map(|delay| turn::proposal(experiment, channel, delay, more)).unwrap_or_default();
-        told.admissible = proposed.and(Some(least));
-        told.largest = there.map(|(term, _)| term);
-        told.station = there.and_then(|(_, station)| several(station));
-        Some(told)
-    }
-
-    fn least_interval(&mut self) -> Option<(Span, Option<Span>)> {
-        let Self { experiment, formula, index, tables, turns } = self;
-        let channel = &experiment.channels[*index];
-        let asked = channel.spec.min_interval;
-        let virtual_interfaces =
-            experiment.virtual_interfaces().map(|spec| Before::of(experiment, spec, *index));
-        // If the source keeps the contract, the advice is for one that keeps the new one. Virtual
-        // interfaces hold messages back.
-        let silent = matches!(channel.source, SourceSpec::None);
-        let keeps = virtual_interfaces.is_none() && !silent && conforms(channel);
-        let with = |interval, deadline: Option<Span>| {
-            let mut channel = channel.clone();
-            channel.spec.min_interval = interval;
-            channel.deadline = deadline;
-            if keeps {
-                channel.source = worst_source(&channel.spec);
-            }
-            channel
-        };
-        if tables.is_none() && by_tables(experiment, channel) {
-            return None;
-        }
-        let mut fits = |channel: ChannelSpec| match (&mut *tables, &virtual_interfaces) {
-            (Some(tables), _) => {
-                let request = request(experiment, &channel).ok().flatten();
-                request.is_some_and(|request| tables.would_admit(experiment, &channel, request))
-            }
-            (None, Some(before)) => before.as_ref().is_some_and(|before| before.fits(channel)),
-            (None, None) => turns.keeps((experiment, *formula, *index), &channel),
-        };
-        let kept = |channel| turns.keep((experiment, *formula, *index), &channel);
-        // In other orders than these a packet may wait the longer the less is reserved, so there what
-        // is rarer may not fit where what is more frequent does.
-        let order = |station: usize| match experiment.outlet(station) {
-            Some(outlet) => outlet.config.order,
-            None => experiment.host(station).subsystem.link.order,
-        };
-        let by_deadline_or_level =
-            [Order::MultiClassEdf, Order::Edf, Order::FixedPriority, Order::StrictPriority, Order::Fifo];
-        let rates = |station: &usize| {
-            virtual_interfaces.is_none() && !by_deadline_or_level.contains(&order(*station))
-        };
-        let least = if channel.senders().iter().any(rates) { least_of_some } else { least };
-        let mut in_time = |interval| fits(with(interval, channel.deadline));
-        if let Some(interval) = least(asked, &mut in_time) {
-            let interval = readable(interval, &mut in_time);
-            let kept = |interval| kept(with(interval, channel.deadline));
-            if let Some(interval) = turn::confirmed(interval, &mut in_time, &kept) {
-                return Some((interval, channel.deadline));
-            }
-        }
-        let shortest = asked.max(channel.deadline?);
-        let mut as_due = |interval| fits(with(interval, Some(interval)));
-        let interval = if as_due(shortest) { shortest } else { least(shortest, &mut as_due)? };
-        let interval = readable(interval, &mut as_due);
-        let kept = |interval| kept(with(interval, Some(interval)));
-        turn::confirmed(interval, &mut as_due, &kept).map(|interval| (interval, Some(interval)))
-    }
-}
-
-/// A source that sends all that `spec` allows.
-fn worst_source(spec: &TrafficSpec) -> SourceSpec {
-    let parameters = SourceParameters::Adversary(AdversaryParameters {
-        burst: spec.burst,
-        interval: spec.min_interval,
-        sizes: Sizes::Fixed(spec.max_message),
-        start: Time::ZERO,
-        allowance: Allowance::Saving,
-    });
-    SourceSpec::Timed { parameters, jitter: Span::ZERO }
-}
-
-/// The same of a virtual interface: the least delay that all of its way could keep.
-fn of_a_virtual_interface(experiment: &Experiment, spec: &ViaSpec, index: usize) -> Option<Shortfall> {
-    let channel = &experiment.channels[index];
-    let before = Before::of(experiment, spec, index)?;
-    let with = |deadline| ChannelSpec { deadline: Some(deadline), ..channel.clone() };
-    let mut fits = |deadline| before.fits(with(deadline));
-    let admissible = least(channel.deadline?, &mut fits);
-    let proposed = admissible.map(|least| readable(least, &mut fits));
-    // The reason names the server that is short.
-    Some(Shortfall { admissible, proposed, ..Shortfall::default() })
 }
 
 /// Per channel, why it has no bound to the host where it is received though it may have one to its
@@ -401,54 +258,4 @@ pub fn undelivered(experiment: &Experiment, formula: Formula) -> Vec<Option<Unco
     };
     let why = |channel| tables.undelivered(channel).filter(|_| !by_queues(channel));
     experiment.channels.iter().map(why).collect()
-}
-
-/// The least deadline with which a channel through FIFO queues, or beside receivers, is admitted beside
-/// the others: its bound without one, unless the host divides deadlines.
-fn of_all_others(
-    (experiment, formula, index): (&Experiment, Formula, usize),
-    turns: &Turns,
-) -> Option<Shortfall> {
-    let channel = &experiment.channels[index];
-    let with = |deadline| ChannelSpec { deadline: Some(deadline), ..channel.clone() };
-    let mut fits = |deadline| turns.keeps((experiment, formula, index), &with(deadline));
-    // Some tests cover no deadline beyond the interval.
-    let (asked, interval) = (channel.deadline?, channel.spec.min_interval);
-    let mut long = [asked.saturating_mul(1 << 10), interval.saturating_mul(1 << 10), interval].into_iter();
-    let long = long.find(|long| *long > asked && fits(*long))?;
-    let mut changed = experiment.clone();
-    changed.channels[index] = with(long);
-    let bound = promises(&changed, formula).ok()?.channels[index].end_to_end_bound()?;
-    let least = if fits(bound) { bound } else { between(bound, long, &mut fits)? };
-    let proposed = readable(least, &mut fits);
-    Some(Shortfall { admissible: Some(least), proposed: Some(proposed), ..Shortfall::default() })
-}
-
-/// The same for an incoming channel: its promise beside all others without a deadline.
-fn where_it_comes_in(experiment: &Experiment, receiver: &ReceiverSpec, index: usize) -> Option<Shortfall> {
-    let host = receiving(experiment, receiver).ok()?;
-    let others = (0..experiment.channels.len()).filter(|i| *i != index);
-    let mut requests: Vec<_> = others.filter_map(|i| request_where_it_comes_in(experiment, i)).collect();
-    requests.push(request_where_it_comes_in(experiment, index)?);
-    let mut answer = |deadline| {
-        requests.last_mut()?.deadline = deadline;
-        bound::admit(&host, &requests).pop()?.ok()
-    };
-    let promised = answer(Span::MAX)?;
-    let proposed = readable(promised.bound, &mut |deadline| answer(deadline).is_some());
-    let largest = promised.terms.iter().copied().reduce(|a, b| if b.cost > a.cost { b } else { a });
-    let admissible = Some(promised.bound);
-    Some(Shortfall { admissible, proposed: Some(proposed), largest, ..Shortfall::default() })
-}
-
-/// The largest of a bound's terms; of two alike the first.
-fn largest(wait: &Breakdown, service: &Breakdown, bound: Option<Bound>) -> Option<Term> {
-    let others = bound.into_iter().flat_map(|bound| {
-        [
-            Term { name: "messages of channels above", cost: bound.higher },
-            Term { name: "work above all handlers", cost: bound.interference },
-        ]
-    });
-    let terms = wait.terms().iter().chain(service.terms()).copied().chain(others);
-    terms.reduce(|most, term| if term.cost > most.cost { term } else { most })
 }

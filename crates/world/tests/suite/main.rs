@@ -3,6 +3,7 @@
 //! `tests/memory.rs` is a program of its own, because it counts with its own allocator.
 
 mod advice;
+mod advised;
 mod ahead;
 mod another_order;
 mod arrivals;

@@ -2,128 +2,183 @@
 //!
 //! Proposals are searched with a channel as the last one, beside all others. In the file the channel
 //! has another turn, and the order of requests counts: under `D_order` a newcomer gets the highest
-//! priority that the others tolerate, and channels after it may then be refused. So admission is
-//! repeated with the proposal, and with a few longer ones if it fails ([`confirmed`]). With many
-//! refused channels that takes time with the square of their number. After [`MOST_LOOKS`] admissions
-//! first proposals are given untried.
+//! priority that the others tolerate, and channels after it may then be refused. The number of buffers
+//! may follow from a deadline, and costs from the buffers. So admission is repeated with the proposal as
+//! the file would have it, and with a few other values if it fails ([`Turns::confirmed`]).
+//!
+//! With many refused channels that takes time with the square of their number. After [`MOST_LOOKS`]
+//! admissions nothing is tried, and nothing is proposed.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 
-use laxity_admission::Formula;
+use laxity_admission::{Claimant, Deficit, Formula};
 use laxity_units::Span;
 
 use super::super::admit::promises;
-use super::super::answer::Promise;
+use super::super::answer::{Promise, Refused};
 use super::super::asks;
 use super::Shortfall;
-use crate::experiment::{ChannelSpec, Experiment};
+use crate::experiment::{ChannelSpec, Experiment, unfinished};
 
 /// Channels that are admitted to try proposals, at most.
-const MOST_LOOKS: usize = 4_000;
-/// Times in place of those asked for are tried up to this multiple: with more messages under way
-/// admission itself takes long.
-const MOST_TIMES: u64 = 1000;
-/// Longer proposals that are tried, in percent of the first.
-const LONGER: [u64; 5] = [105, 125, 150, 200, 400];
+const MOST_LOOKS: usize = 20_000;
+/// Messages of a proposal that may be under way, at most: admission takes long with many, and a reader
+/// has no use for a deadline so far beyond the interval.
+const MOST_UNDER_WAY: u64 = 1000;
+/// Proposals that are longer by as much as the one before is late, at most.
+const STEPS: usize = 4;
+/// Steps to a proposal that is closer to a refused one.
+const CLOSER: usize = 3;
+
+/// The answer to a proposal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tried {
+    /// The channel is admitted, and all that are admitted now.
+    Admitted,
+    /// The channel is refused: it would be later than the proposal by this time.
+    Late(Span),
+    /// The channel is refused for another reason, or another channel is.
+    Refused,
+    /// That would take too long.
+    Untried,
+}
 
 /// The channels of a file that are admitted, and how many have been since.
 #[derive(Default)]
 pub(super) struct Turns {
     admitted: OnceCell<Vec<bool>>,
     looks: Cell<usize>,
+    /// Whether a proposal was left untried.
+    stopped: Cell<bool>,
 }
+
+/// A channel of a file, by its place there.
+pub(super) type Which<'a> = (&'a Experiment, Formula, usize);
 
 impl Turns {
-    /// Whether with `changed` in place of channel `index` that channel is admitted, and all that are
-    /// admitted now; `None` where that takes too long.
-    pub(super) fn keep(
-        &self,
-        (experiment, formula, index): (&Experiment, Formula, usize),
-        changed: &ChannelSpec,
-    ) -> Option<bool> {
+    /// The answer to `changed` in place of channel `index`.
+    pub(super) fn answer(&self, (experiment, formula, index): Which<'_>, changed: &ChannelSpec) -> Tried {
+        let under_way = changed.deadline.map_or(1, |due| due.div_ceil(changed.spec.min_interval));
+        let now =
+            experiment.channels[index].deadline.map_or(1, |due| due.div_ceil(changed.spec.min_interval));
+        if under_way > MOST_UNDER_WAY.max(now) {
+            return Tried::Refused;
+        }
         let looks = self.looks.get() + experiment.channels.len();
-        let now = &experiment.channels[index];
-        let most = now.spec.min_interval.max(now.deadline.unwrap_or_default()).saturating_mul(MOST_TIMES);
-        let longest = changed.spec.min_interval.max(changed.deadline.unwrap_or_default());
-        if looks > MOST_LOOKS || longest > most {
-            return None;
+        if looks > MOST_LOOKS {
+            self.stopped.set(true);
+            return Tried::Untried;
         }
         self.looks.set(looks);
-        Some(self.keeps((experiment, formula, index), changed))
+        self.ask((experiment, formula, index), changed)
     }
 
-    /// The same however long it takes.
-    pub(super) fn keeps(
-        &self,
-        (experiment, formula, index): (&Experiment, Formula, usize),
-        changed: &ChannelSpec,
-    ) -> bool {
-        let of = |experiment: &Experiment| {
-            let promises = promises(experiment, formula).ok();
-            let admitted = |promise: &Promise| !promise.is_refused();
-            promises.map(|promises| promises.channels.iter().map(admitted).collect::<Vec<_>>())
-        };
-        let before = self.admitted.get_or_init(|| of(experiment).unwrap_or_default());
+    /// Whether `changed` in place of channel `index` is admitted beside all that are admitted now, however
+    /// long it takes to find out.
+    pub(super) fn keeps(&self, which: Which<'_>, changed: &ChannelSpec) -> bool {
+        self.ask(which, changed) == Tried::Admitted
+    }
+
+    /// Whether a proposal was left untried since this was asked before.
+    pub(super) fn has_stopped(&self) -> bool {
+        self.stopped.replace(false)
+    }
+
+    fn ask(&self, (experiment, formula, index): Which<'_>, changed: &ChannelSpec) -> Tried {
+        let of =
+            |experiment: &Experiment| promises(experiment, formula).ok().map(|promises| promises.channels);
+        let is_admitted = |promise: &Promise| !promise.is_refused();
+        let before = self
+            .admitted
+            .get_or_init(|| of(experiment).unwrap_or_default().iter().map(is_admitted).collect());
         let mut file = experiment.clone();
         file.channels[index] = changed.clone();
-        let keeps = |after: Vec<bool>| after[index] && before.iter().zip(&after).all(|(was, is)| !was || *is);
-        of(&file).is_some_and(keeps)
+        let Some(after) = of(&file) else { return Tried::Refused };
+        match &after[index] {
+            Promise::Refused(Refused { refusal, whose: None, .. }) => match refusal.deficit {
+                Deficit::Time(by) if refusal.claimant == Claimant::Newcomer => Tried::Late(by),
+                _ => Tried::Refused,
+            },
+            answer if answer.is_refused() => Tried::Refused,
+            _ => match before.iter().zip(&after).all(|(was, is)| !was || is_admitted(is)) {
+                true => Tried::Admitted,
+                false => Tried::Refused,
+            },
+        }
     }
 }
 
-/// The first of some spans, `first` or a longer one that `fits`, which is not known to be refused in its
-/// turn.
+/// The first span that `ask` admits: `first`, spans that are longer by as much as the one before is late,
+/// or one of `others`. Of the others that are longer than `first`, a shorter one is tried in turn.
 pub(super) fn confirmed(
     first: Span,
-    fits: &mut dyn FnMut(Span) -> bool,
-    kept: &dyn Fn(Span) -> Option<bool>,
+    others: impl IntoIterator<Item = Span>,
+    ask: &mut dyn FnMut(Span) -> Tried,
 ) -> Option<Span> {
-    let longer = LONGER.map(|percent| (first / 100).saturating_mul(percent).rounded_up(3));
-    let mut all = std::iter::once(first).chain(longer.into_iter().filter(|span| fits(*span)));
-    all.find(|span| kept(*span) != Some(false))
+    let tried = RefCell::new(Vec::new());
+    let mut ask = |span: Span| {
+        let is_new = !span.is_zero() && !tried.borrow().contains(&span);
+        tried.borrow_mut().push(span);
+        if is_new { ask(span) } else { Tried::Refused }
+    };
+    let mut span = first;
+    for _ in 0..=STEPS {
+        match ask(span) {
+            Tried::Admitted => return Some(span),
+            Tried::Late(by) => span = span.saturating_add(by).rounded_up(3),
+            Tried::Refused => break,
+            Tried::Untried => return None,
+        }
+    }
+    let found = others.into_iter().find(|span| ask(*span) == Tried::Admitted)?;
+    let shorter = tried.borrow().iter().copied().filter(|span| *span < found).max();
+    let Some(mut refused) = shorter.filter(|_| found > first) else { return Some(found) };
+    let mut admitted = found;
+    for _ in 0..CLOSER {
+        let between = (refused + (admitted - refused) / 2).rounded_up(2);
+        if between >= admitted {
+            break;
+        }
+        match ask(between) {
+            Tried::Admitted => admitted = between,
+            _ => refused = between,
+        }
+    }
+    Some(admitted)
 }
 
-/// `channel` with the request that leaves it up to `delay`, and with buffers for all messages that are
-/// under way then, if it is to have `more`.
+/// `channel` with the request that leaves it up to `delay`, as the file would have it, and with buffers
+/// for all messages that are under way then, if it is to have `more`.
 pub(super) fn asking(experiment: &Experiment, channel: &ChannelSpec, delay: Span, more: bool) -> ChannelSpec {
-    let told = proposal(experiment, channel, delay, more);
-    let mut changed = channel.clone();
-    match told.jitter {
-        Some(_) => {
-            changed.asks.jitter = told.jitter;
-            changed.deadline = channel.deadline.max(Some(delay));
-        }
-        None => changed.deadline = Some(delay),
-    }
-    if let Some(slots) = told.slots {
-        changed.message_slots = slots;
-        changed.packet_slots = changed.packet_slots.max(packets(experiment, channel, slots));
+    let jitter = asks::jitter_with(experiment, channel, delay);
+    let deadline = match jitter {
+        Some(_) => channel.deadline.max(Some(delay)),
+        None => Some(delay),
+    };
+    let mut changed = channel.asking(experiment.packet(), channel.spec.min_interval, deadline);
+    changed.asks.jitter = jitter.or(channel.asks.jitter);
+    if more {
+        let slots = unfinished(channel.spec.burst, channel.spec.min_interval, deadline, true);
+        let packets =
+            u64::from(slots).saturating_mul(channel.spec.fragmentation(experiment.packet()).packets());
+        changed.message_slots = changed.message_slots.max(slots);
+        changed.packet_slots = changed.packet_slots.max(packets);
     }
     changed
 }
 
 /// The proposal to a channel that may take up to `delay`.
 pub(super) fn proposal(experiment: &Experiment, channel: &ChannelSpec, delay: Span, more: bool) -> Shortfall {
-    let under_way = |delay: Span| {
-        let messages = u32::try_from(delay.div_ceil(channel.spec.min_interval)).unwrap_or(u32::MAX);
-        channel.spec.burst.saturating_sub(1).saturating_add(messages)
-    };
-    let slots = under_way(delay);
-    let needed = packets(experiment, channel, slots);
-    let by_default = channel.deadline.map(|own| packets(experiment, channel, under_way(own)));
-    let few = channel.packet_slots < needed && by_default != Some(channel.packet_slots);
+    let changed = asking(experiment, channel, delay, more);
+    let in_file = channel.asking(experiment.packet(), channel.spec.min_interval, changed.deadline);
+    let packets = changed.packet_slots > in_file.packet_slots;
     Shortfall {
         proposed: Some(delay),
         jitter: asks::jitter_with(experiment, channel, delay),
-        slots: (more && slots > channel.message_slots).then_some(slots),
-        packet_slots: (more && few).then_some(needed),
+        slots: (changed.message_slots > channel.message_slots).then_some(changed.message_slots),
+        packet_slots: packets.then_some(changed.packet_slots),
         ..Shortfall::default()
     }
-}
-
-/// Packets of that many messages.
-fn packets(experiment: &Experiment, channel: &ChannelSpec, messages: u32) -> u64 {
-    u64::from(messages).saturating_mul(channel.spec.fragmentation(experiment.packet()).packets())
 }
 
 impl Shortfall {
@@ -134,5 +189,37 @@ impl Shortfall {
         let jitter = self.jitter.map(|jitter| format!("a jitter of {jitter}"));
         let all: Vec<String> = deadline.into_iter().chain(jitter).collect();
         (!all.is_empty()).then(|| all.join(" and "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is confirmed of `first` and `others`, milliseconds, where `ask` answers; and how often it did.
+    fn found(first: u64, others: &[u64], ask: impl Fn(u64) -> Tried) -> (Option<String>, usize) {
+        let mut asked = 0;
+        let others = others.iter().map(|ms| Span::from_ms(*ms));
+        let found = confirmed(Span::from_ms(first), others, &mut |span| {
+            asked += 1;
+            ask(span.as_ps() / 1_000_000_000)
+        });
+        (found.map(|span| span.to_string()), asked)
+    }
+
+    #[test]
+    fn a_refused_proposal_is_followed_by_another() {
+        let admitted = |is: bool| if is { Tried::Admitted } else { Tried::Refused };
+        assert_eq!(found(10, &[20], |_| Tried::Admitted), (Some("10 ms".into()), 1));
+        // As much longer as it is late.
+        let late = |ms| if ms < 17 { Tried::Late(Span::from_ms(17 - ms)) } else { Tried::Admitted };
+        assert_eq!(found(10, &[20], late), (Some("17 ms".into()), 2));
+        // What never has enough is given up.
+        assert_eq!(found(10, &[], |_| Tried::Late(Span::from_ms(1))).1, STEPS + 1);
+        // A shorter one, and of longer ones one that is closer to what is refused.
+        assert_eq!(found(10, &[20, 5], |ms| admitted(ms < 8)), (Some("5 ms".into()), 3));
+        assert_eq!(found(10, &[10, 40], |ms| admitted(ms >= 12)).0.as_deref(), Some("14 ms"));
+        // Nothing is proposed that was not tried.
+        assert_eq!(found(10, &[20, 5], |_| Tried::Untried).0, None);
     }
 }
