@@ -193,10 +193,10 @@ fn at_rest(host: &str, interval: &str, run: &str) -> String {
 fn budgets_that_the_cpu_cannot_keep_fail_a_run_and_are_not_admitted() {
     let here = Here::new("budgets");
     let host = |budget: &str| {
-        let of = |name: &str, budget: &str| {
+        let of = |(name, budget): (&str, &str)| {
             format!("[host.compute.{name}]\nbudget = \"{budget}\"\nperiod = \"4 ms\"\nslice = \"10 us\"\n")
         };
-        of("one", budget) + &of("two", "2 ms")
+        [("one", budget), ("two", "2 ms")].map(of).concat()
     };
     let expected = "misses = \"expected\"\n[admission]\nrefusal = \"expected\"";
     for (name, budget, more, code) in
