@@ -194,7 +194,7 @@ fn budgets_that_the_cpu_cannot_keep_fail_a_run_and_are_not_admitted() {
     let here = Here::new("budgets");
     let host = |budget: &str| {
         let of = |(name, budget): (&str, &str)| {
-            format!("[host.compute.{name}]\nbudget = \"{budget}\"\nperiod = \"4 ms\"\nslice = \"10 us\"\n")
+            format!("[host.compute.{name}]\nbudget = \"{budget}\"\nperiod = \"4 ms\"\nslice = \"1 ms\"\n")
         };
         [("one", budget), ("two", "2 ms")].map(of).concat()
     };

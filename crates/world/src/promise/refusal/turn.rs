@@ -21,7 +21,7 @@ use super::Shortfall;
 use crate::experiment::{ChannelSpec, Experiment, unfinished};
 
 /// Channels that are admitted to try proposals, at most.
-const MOST_LOOKS: usize = 20_000;
+const MOST_LOOKS: usize = 4000;
 /// Messages of a proposal that may be under way, at most: admission takes long with many, and a reader
 /// has no use for a deadline so far beyond the interval.
 const MOST_UNDER_WAY: u64 = 1000;

@@ -23,8 +23,8 @@ use crate::experiment::Experiment;
 
 /// Deadlines that are shared out again for one newcomer, at most.
 const TRIES: usize = 16;
-/// The same for all newcomers together: some seconds where a station has thousands of channels.
-pub(super) const TRIES_FOR_ALL: usize = 256;
+/// The same for all newcomers together: a second where a station has thousands of channels.
+pub(super) const TRIES_FOR_ALL: usize = 64;
 
 /// The answers to channels, in their order; `None` for best effort, and for a channel that asks for what no
 /// station keeps.
@@ -79,13 +79,17 @@ impl Tables {
         Err(first)
     }
 
-    /// Shares out again the deadline of a channel.
+    /// Shares out again the deadline of a channel, if all its stations find the least deadline at once. Others
+    /// search it, and a search takes long.
     fn shift(&mut self, experiment: &Experiment, more: More, answers: &mut Answers) -> Option<Shift> {
         let Some(Ok(reservation)) = &answers[more.channel] else { return None };
         let reserved = &reservation.reserved;
         let mut nodes: Vec<usize> = reserved.iter().map(|it| it.node).collect();
         nodes.sort_unstable();
         nodes.dedup();
+        if nodes.iter().any(|node| self.table(*node).searches()) {
+            return None;
+        }
         let stations: Vec<(usize, Analyses)> =
             nodes.into_iter().map(|node| (node, self.table(node).clone())).collect();
         for Reserved { node, id, .. } in reserved {
