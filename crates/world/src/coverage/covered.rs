@@ -96,6 +96,11 @@ impl Covered {
         }
     }
 
+    /// A host with this analysis searches the least deadline by attempts.
+    pub(crate) fn searches(&self) -> bool {
+        self.holding.is_some() || self.rates.is_some() || self.row.is_some() || self.is_levelled()
+    }
+
     /// The CPU goes by fixed priorities and its link by deadlines.
     pub(crate) fn is_levelled(&self) -> bool {
         match self.model {

@@ -18,10 +18,13 @@ use super::super::admit::promises;
 use super::super::answer::{Promise, Refused};
 use super::super::asks;
 use super::Shortfall;
+use crate::coverage::{Covered, coverage};
 use crate::experiment::{ChannelSpec, Experiment, unfinished};
 
 /// Channels that are admitted to try proposals, at most.
 const MOST_LOOKS: usize = 4000;
+/// The number that one channel counts for where a host searches least deadlines by attempts.
+const SEARCHED: usize = 16;
 /// Messages of a proposal that may be under way, at most: admission takes long with many, and a reader
 /// has no use for a deadline so far beyond the interval.
 const MOST_UNDER_WAY: u64 = 1000;
@@ -48,6 +51,8 @@ pub(super) enum Tried {
 pub(super) struct Turns {
     admitted: OnceCell<Vec<bool>>,
     looks: Cell<usize>,
+    /// The number that each channel counts for.
+    each: OnceCell<usize>,
     /// Whether a proposal was left untried.
     stopped: Cell<bool>,
 }
@@ -64,7 +69,8 @@ impl Turns {
         if under_way > MOST_UNDER_WAY.max(now) {
             return Tried::Refused;
         }
-        let looks = self.looks.get() + experiment.channels.len();
+        let each = *self.each.get_or_init(|| if searches(experiment) { SEARCHED } else { 1 });
+        let looks = self.looks.get() + each * experiment.channels.len();
         if looks > MOST_LOOKS {
             self.stopped.set(true);
             return Tried::Untried;
@@ -106,6 +112,16 @@ impl Turns {
             },
         }
     }
+}
+
+/// Whether a host of `experiment` searches least deadlines by attempts.
+fn searches(experiment: &Experiment) -> bool {
+    let Ok(coverage) = coverage(experiment) else { return false };
+    let at = |node: usize| {
+        let by_attempts = coverage.first(node).is_ok_and(Covered::searches);
+        by_attempts || experiment.cores(node) > 1
+    };
+    (0..experiment.nodes.len()).any(at)
 }
 
 /// The first span that `ask` admits: `first`, spans that are longer by as much as the one before is late,
