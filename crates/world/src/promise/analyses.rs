@@ -374,11 +374,6 @@ impl Analyses {
         self.any().is_ordered()
     }
 
-    /// Whether its tables search the least deadline by attempts.
-    pub(super) fn searches(&self) -> bool {
-        self.any().searches()
-    }
-
     /// Whether a request checks all pairs of channels.
     pub(super) fn looks_at_pairs(&self) -> bool {
         matches!(self.any(), Station::Host(_))

@@ -205,18 +205,6 @@ impl Station {
         self.by_order(LinkId::FIRST).is_some()
     }
 
-    /// Whether it searches the least deadline by attempts.
-    pub(super) fn searches(&self) -> bool {
-        match self {
-            Station::Ordered(_) | Station::Several(_) | Station::Rates(_) => false,
-            Station::Host(_)
-            | Station::Levelled(_)
-            | Station::Launched(_)
-            | Station::Shaped(_)
-            | Station::Cores(_) => true,
-        }
-    }
-
     /// Whether it orders messages by its bounds.
     pub(super) fn goes_by_bounds(&self) -> bool {
         let by_bounds = |table: &AdmissionTable| table.test() == Test::DOrder && !table.has_levels();

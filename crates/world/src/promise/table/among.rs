@@ -79,15 +79,15 @@ impl Tables {
         Err(first)
     }
 
-    /// Shares out again the deadline of a channel, if all its stations find the least deadline at once. Others
-    /// search it, and a search takes long.
+    /// Shares out again the deadline of a channel, if all its stations serve channels in an order. Others
+    /// search the least deadline, which takes long, or give by rates what a longer deadline does not free.
     fn shift(&mut self, experiment: &Experiment, more: More, answers: &mut Answers) -> Option<Shift> {
         let Some(Ok(reservation)) = &answers[more.channel] else { return None };
         let reserved = &reservation.reserved;
         let mut nodes: Vec<usize> = reserved.iter().map(|it| it.node).collect();
         nodes.sort_unstable();
         nodes.dedup();
-        if nodes.iter().any(|node| self.table(*node).searches()) {
+        if nodes.iter().any(|node| !self.is_ordered(*node)) {
             return None;
         }
         let stations: Vec<(usize, Analyses)> =
