@@ -194,13 +194,13 @@ fn budgets_that_the_cpu_cannot_keep_fail_a_run_and_are_not_admitted() {
     let here = Here::new("budgets");
     let host = |budget: &str| {
         let of = |(name, budget): (&str, &str)| {
-            format!("[host.compute.{name}]\nbudget = \"{budget}\"\nperiod = \"4 ms\"\nslice = \"1 ms\"\n")
+            format!("[host.compute.{name}]\nbudget = \"{budget}\"\nperiod = \"40 ms\"\nslice = \"1 ms\"\n")
         };
         [("one", budget), ("two", "2 ms")].map(of).concat()
     };
     let expected = "misses = \"expected\"\n[admission]\nrefusal = \"expected\"";
     for (name, budget, more, code) in
-        [("fits.toml", "1 ms", "", 0), ("full.toml", "3 ms", "", 1), ("known.toml", "3 ms", expected, 0)]
+        [("fits.toml", "1 ms", "", 0), ("full.toml", "39 ms", "", 1), ("known.toml", "39 ms", expected, 0)]
     {
         here.write(name, &at_rest(&host(budget), "1 s", &format!("time = \"1 s\"\n{more}")));
         for command in ["run --no-report", "admit"] {
