@@ -403,7 +403,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// What is asked of `server`, of which no busy period has an end that is known.
+    /// The work that is asked of `server`, of which no busy period has an end that is known.
     ///
     /// Lumps and searches hang on where the iteration stopped, so the share has neither. Flows without
     /// end count `in_any_order`.

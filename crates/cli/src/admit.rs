@@ -242,7 +242,7 @@ impl Answer {
     }
 }
 
-/// What it means for the exit code that a CPU cannot keep the budgets of its applications.
+/// The meaning for the exit code of budgets that a CPU cannot keep.
 fn refused_budgets(experiment: &Experiment) -> Exit {
     match experiment.admission.refusal {
         RefusalEffect::Expected => Exit::Holds,

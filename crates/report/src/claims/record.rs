@@ -416,7 +416,7 @@ fn pooled(list: &Array, name: &str) -> Answer<Dynamic> {
     .into())
 }
 
-/// Adds the names of all fields of `value`, a record or a list whose records are alike.
+/// Adds the names of all fields of `value`, a record or a list of records that are alike.
 fn add_names(value: &Dynamic, names: &mut BTreeSet<ImmutableString>) {
     if let Some(first) = value.as_array_ref().ok().as_ref().and_then(|list| list.first()) {
         add_names(first, names);

@@ -49,7 +49,7 @@ impl Judge {
             // Before anything has run, draws do not differ.
             let draw = self.claims.iter().find_map(|compiled| compiled.draws(&all));
             let draw = draw.map(|(index, _)| all.at(index, 0));
-            // A script with an error, or one that asks nothing, shows no more in another way.
+            // A script with an error, or one that compares no values, shows no more in another way.
             scripts.retain(|(claim, (script, text, ast))| {
                 let court = draw.as_ref().filter(|_| claim.by_draw).unwrap_or(&all);
                 let error = court.evaluate(ast).err().filter(|error| is_slip(error));

@@ -44,11 +44,11 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
 
 /// Budgets of `spec` that were due before `end` and are not among the `done` first.
 ///
-/// An application whose budgets are never done is late with none of them.
+/// An application that is never done with a budget is late with none of them.
 fn unfinished(spec: &ComputingSpec, done: u64, end: Time) -> u64 {
     let Some(budget) = spec.budget else { return 0 };
     let first = (Time::ZERO + budget.start).saturating_add(budget.deadline);
-    // What is done at the instant of its deadline is in time, and the run may end at that instant.
+    // Work that is done at the instant of its deadline is in time, and the run may end at that instant.
     let since = end.saturating_since(first).as_ps();
     since.div_ceil(budget.period.as_ps()).saturating_sub(done)
 }

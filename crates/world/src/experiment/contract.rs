@@ -10,7 +10,7 @@ use super::ChannelSpec;
 /// The largest number of message slots that follows from a contract.
 pub const MOST_SLOTS: u32 = 1_000_000;
 
-/// What the file leaves to the contract of a channel.
+/// The numbers that the file leaves to the contract of a channel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ByContract {
     /// Whether messages of the channel may be under way beyond its interval.

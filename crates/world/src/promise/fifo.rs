@@ -197,7 +197,7 @@ impl Part<'_> {
         &self.experiment.channels[entry.channel]
     }
 
-    /// The stations whose queues `entry` passes.
+    /// The stations of the queues that `entry` passes.
     fn stations(&self, entry: &Entry) -> &[usize] {
         &self.channel(entry).senders()[entry.hops.clone()]
     }

@@ -167,7 +167,7 @@ fn a_deadline_or_a_rate_that_is_there_is_found() {
             ("h0 h1", "4000 2 5", "5 ms"),
         ],
     };
-    // What the second lacks no deadline or rate of its own would free.
+    // No deadline or rate of the second itself would free the time that it lacks.
     let told = proposals(&sharing);
     assert_eq!(told.len(), 3);
     let found = |one: usize| told[one].iter().all(Option::is_some);

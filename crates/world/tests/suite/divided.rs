@@ -86,7 +86,7 @@ fn a_newcomer_that_is_refused_leaves_no_trace() {
 }
 
 /// With all slack at the slowest hop, the hosts of six cameras, each frame of a camera is due at the port as
-/// soon as it can be. The port can promise a seventh channel nothing within a millisecond, until one of the
+/// soon as it can be. The port cannot promise a seventh channel a millisecond, until one of the
 /// cameras lets it pass.
 #[test]
 fn channels_that_are_due_later_let_a_newcomer_pass() {

@@ -1,4 +1,4 @@
-//! What is lost has failed when it is lost, and what carried nothing shows nothing.
+//! A lost message has failed when it is lost, and a run without deliveries is not judged.
 
 use laxity_scenario::Scenario;
 use laxity_world::results::{Channel, Run};
@@ -20,7 +20,7 @@ const OFF: &str = "[admission]\nformula = \"off\"\n[run]\ntime = \"1 s\"\n";
 const FILM: &str = "[[channel]]\nname = \"film\"\nclass = \"real_time\"\nmax_message = \"15000 B\"\nburst = 1\n\
     min_interval = \"100 ms\"\ndeadline = \"2 s\"\nsource = { kind = \"periodic\" }\n";
 
-/// A network that loses all: it has a bound, misses no deadline, and carried nothing.
+/// A network that loses all has a bound, misses no deadline, and delivers no message.
 #[test]
 fn a_total_loss_behind_the_last_transmission_carries_nothing() {
     let of_loss = |loss: &str| {

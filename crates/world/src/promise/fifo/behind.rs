@@ -4,7 +4,7 @@
 //! A queue gives a frame the deadline of its bound, and the station behind holds messages until then.
 //! All packets of a message are there by then. So they are at the station like those of one with a
 //! table: in time, and `I_min` apart. Its table needs no more, and its promise is added to that of the
-//! queues. What is ahead of its time there is so by no more than the deadline from end to end, which
+//! queues. Messages are ahead of their time there by no more than the deadline from end to end, which
 //! the queues keep.
 //!
 //! *No circle.* A host may send into the queues from which it receives. Its promise rests on arrivals in

@@ -7,7 +7,7 @@
 //! the file would have it, and with a few other values if it fails ([`Turns::confirmed`]).
 //!
 //! With many refused channels that takes time with the square of their number. After [`MOST_LOOKS`]
-//! admissions nothing is tried, and nothing is proposed.
+//! admissions no value is tried or proposed.
 
 use std::cell::{Cell, OnceCell, RefCell};
 
@@ -212,7 +212,7 @@ impl Shortfall {
 mod tests {
     use super::*;
 
-    /// What is confirmed of `first` and `others`, milliseconds, where `ask` answers; and how often it did.
+    /// The confirmed one of `first` and `others`, milliseconds, where `ask` answers; and how often it did.
     fn found(first: u64, others: &[u64], ask: impl Fn(u64) -> Tried) -> (Option<String>, usize) {
         let mut asked = 0;
         let others = others.iter().map(|ms| Span::from_ms(*ms));
@@ -230,12 +230,12 @@ mod tests {
         // As much longer as it is late.
         let late = |ms| if ms < 17 { Tried::Late(Span::from_ms(17 - ms)) } else { Tried::Admitted };
         assert_eq!(found(10, &[20], late), (Some("17 ms".into()), 2));
-        // What never has enough is given up.
+        // A proposal that never has enough is given up.
         assert_eq!(found(10, &[], |_| Tried::Late(Span::from_ms(1))).1, STEPS + 1);
         // A shorter one, and of longer ones one that is closer to what is refused.
         assert_eq!(found(10, &[20, 5], |ms| admitted(ms < 8)), (Some("5 ms".into()), 3));
         assert_eq!(found(10, &[10, 40], |ms| admitted(ms >= 12)).0.as_deref(), Some("14 ms"));
-        // Nothing is proposed that was not tried.
+        // Each proposal was tried.
         assert_eq!(found(10, &[20, 5], |_| Tried::Untried).0, None);
     }
 }

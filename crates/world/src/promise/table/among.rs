@@ -129,10 +129,10 @@ impl Tables {
     }
 }
 
-/// The channel that may give time to a newcomer with that deadline which is `refused`: the one whose promise
-/// would not hold; or, where the newcomer can be promised too little at a station beside the others, the one
-/// of them with the latest deadline that is due earlier there than the newcomer would have to be. No channel
-/// that was `tried` is tried again.
+/// The channel that may give time to a newcomer with that deadline which is `refused`: the claimant
+/// of the promise that would not hold; or, where the newcomer can be promised too little at a
+/// station beside the others, the one of them with the latest deadline that is due earlier there
+/// than the newcomer would have to be. No channel that was `tried` is tried again.
 fn more(
     experiment: &Experiment,
     (refused, deadline): (Refused, Span),
