@@ -12,6 +12,7 @@ use crate::promise;
 use crate::results::Computation;
 
 impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
+    /// How far the applications came that compute.
     pub(super) fn computations(&mut self, edges: &Edges<'_>) -> Vec<Computation> {
         let window = edges.closed.at.saturating_since(edges.opened.at).as_secs_f64();
         let experiment = self.experiment;

@@ -175,7 +175,6 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
         (run, self.around.outside)
     }
 
-    /// How far the applications came that compute.
     fn figures(&self) -> BTreeMap<String, f64> {
         let mut figures = self.network_figures();
         let refused = self.promises.iter().filter(|p| p.is_refused()).count();
