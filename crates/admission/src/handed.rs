@@ -42,8 +42,9 @@
 use laxity_units::Bytes;
 
 use super::beside::made;
-use super::decision::{Deficit, Impossible, Reason, Scarce};
+use super::decision::Impossible;
 use super::environment::{Counting, Environment};
+use super::o1::INTERRUPTS;
 use super::population::Population;
 use super::terms::{Breakdown, Ratio, ps};
 use super::trajectory::Charges;
@@ -111,7 +112,7 @@ fn stolen(environment: &Environment, apart: u128, before: u128) -> Result<Taken,
         return Ok(Taken { stretch: Ratio::ONE, each: 0, once: 0 });
     }
     if interrupt >= apart {
-        return Err((Scarce::Cpu, Deficit::Unbounded, Reason::InterruptsTakeAll));
+        return Err(INTERRUPTS);
     }
     let stretch = Ratio { numerator: apart, denominator: apart - interrupt };
     Ok(Taken { stretch, each: 0, once: stretch.scale(interrupt * (2 + before)) })

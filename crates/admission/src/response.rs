@@ -161,7 +161,7 @@ pub(super) fn response(constant: u128, tasks: &[Task], limit: u64, effort: &Effo
         r = match steps > FEW_STEPS {
             true => {
                 let tasks = by_interval.get_or_insert_with(|| sorted(tasks));
-                next.max(beyond(constant, tasks, |task| task.demand(t)))
+                next.max(beyond(constant, tasks, t))
             }
             false => next,
         };
@@ -172,25 +172,25 @@ pub(super) fn response(constant: u128, tasks: &[Task], limit: u64, effort: &Effo
 const FEW_STEPS: u32 = 8;
 
 /// `tasks` from the most frequent to the rarest.
-fn sorted<'a>(tasks: impl IntoIterator<Item = &'a Task>) -> Vec<Task> {
-    let mut tasks: Vec<Task> = tasks.into_iter().copied().collect();
+fn sorted(tasks: &[Task]) -> Vec<Task> {
+    let mut tasks = tasks.to_vec();
     tasks.sort_by_key(Task::interval);
     tasks
 }
 
-/// A lower bound on the fixed point `r` of `constant + Σ demand`, where `released` is the demand of each of
-/// the `tasks`, in the order of [`sorted`], at a `t ≤ r`. With any of them called frequent,
+/// A lower bound on the fixed point `r ≥ t` of `constant + Σ demand` of `tasks`, in the order of [`sorted`]. With
+/// any of them called frequent,
 ///
 /// ```text
 /// r ≥ constant + Σ_rare demand(t) + r Σ_frequent S/I.
 /// ```
 ///
 /// Near a full load the steps of an iteration are as short as the rest of an interval of a frequent task.
-fn beyond(constant: u128, tasks: &[Task], released: impl Fn(&Task) -> u128) -> u128 {
-    let mut rare = tasks.iter().fold(constant, |sum, task| sum.saturating_add(released(task)));
+fn beyond(constant: u128, tasks: &[Task], t: u64) -> u128 {
+    let mut rare = constant.saturating_add(demand(tasks, t));
     let (mut weights, mut furthest) = (0, 0);
     for task in tasks {
-        rare = rare.saturating_sub(released(task));
+        rare = rare.saturating_sub(task.demand(t));
         weights += u128::from(task.weight);
         let free = Task::WHOLE.checked_sub(weights).filter(|free| *free > 0);
         let Some((free, scaled)) = free.zip(rare.checked_mul(Task::WHOLE)) else { break };

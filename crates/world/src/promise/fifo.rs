@@ -109,7 +109,7 @@ pub(super) fn admit(
         let alike = active[number..].iter().take_while(is_copy).count();
         for i in active.drain(number - 1..number + alike) {
             if let Some(Ok(reservation)) = answers[i].replace(Err(refusal)) {
-                tables.give_up(reservation.reserved);
+                tables.give_up(&reservation.reserved);
             }
         }
         tables.settle(answers);
@@ -166,8 +166,8 @@ type Found = Result<laxity_curves::FlowBound, Unbounded>;
 /// Queues in a row, and what is known of them.
 struct Row<'a> {
     entry: &'a Entry,
-    /// The number of queues, if what arrives is known at all of them.
-    known: Result<usize, Uncovered>,
+    /// Whether arrivals are known at all of the queues, or why not.
+    known: Result<(), Uncovered>,
     found: &'a Option<Found>,
 }
 
@@ -290,7 +290,7 @@ impl Part<'_> {
         &self,
         entries: &[Entry],
         queues: &mut [Result<(), Uncovered>],
-    ) -> Vec<(usize, Result<usize, Uncovered>)> {
+    ) -> Vec<(usize, Result<(), Uncovered>)> {
         loop {
             let mut spreads = false;
             let mut all = Vec::with_capacity(entries.len());
@@ -300,8 +300,8 @@ impl Part<'_> {
                 let failed = path.iter().position(|station| queues[*station].is_err());
                 let (reach, why) = match (&entry.source, &alike, failed) {
                     (Err(why), _, _) | (_, Err(why), _) => (0, Err(*why)),
-                    (_, _, Some(at)) => (at, queues[path[at]].map(|()| path.len())),
-                    (_, _, None) => (path.len(), Ok(path.len())),
+                    (_, _, Some(at)) => (at, queues[path[at]]),
+                    (_, _, None) => (path.len(), Ok(())),
                 };
                 if let Err(why) = why {
                     let end = self.restored(entry, reach).map_or(path.len(), |(place, _)| place);
@@ -336,7 +336,7 @@ impl Part<'_> {
     fn bounds(
         &self,
         entries: &[Entry],
-        reach: &[(usize, Result<usize, Uncovered>)],
+        reach: &[(usize, Result<(), Uncovered>)],
         queues: &[Result<(), Uncovered>],
     ) -> Vec<Option<Found>> {
         let experiment = self.experiment;

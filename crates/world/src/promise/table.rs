@@ -187,7 +187,7 @@ impl Tables {
             match loses.map_or_else(|| host.request(&asked), Err) {
                 Ok(id) => reserved.push(Reserved { hop, node, role, id, asked }),
                 Err(refusal) => {
-                    self.give_up(reserved);
+                    self.give_up(&reserved);
                     return Err(Refused { node, refusal, whose: None });
                 }
             }
@@ -205,14 +205,14 @@ impl Tables {
         request: Request,
     ) -> bool {
         let Ok(reservation) = self.admit(experiment, channel, request) else { return false };
-        self.give_up(reservation.reserved);
+        self.give_up(&reservation.reserved);
         true
     }
 
     /// Takes back what is reserved.
-    pub(super) fn give_up(&mut self, reserved: Vec<Reserved>) {
+    pub(super) fn give_up(&mut self, reserved: &[Reserved]) {
         for Reserved { node, id, .. } in reserved {
-            self.table(node).release(id);
+            self.table(*node).release(*id);
         }
     }
 

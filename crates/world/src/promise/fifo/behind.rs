@@ -17,19 +17,20 @@
 //! behind then have no table for any channel, and admission is repeated without it.
 
 use laxity_qos::channel::LinkId;
+use laxity_qos::discipline::Class;
 use laxity_units::Span;
 
 use super::super::answer::{Hop, Refused};
 use super::super::asks;
 use super::super::table::{Reservation, Tables};
-use super::{Part, passes, through};
+use super::{Part, through};
 use crate::coverage::{Uncovered, delivers_at_once, is_queue};
 use crate::experiment::{ChannelSpec, Experiment};
 
 /// The hops of `channel` behind the first of its queues at stations that take time for its messages.
 fn hops_behind(experiment: &Experiment, channel: &ChannelSpec) -> impl Iterator<Item = usize> {
-    let queues = || channel.senders().iter().map(|station| is_queue(experiment, *station));
-    let first = queues().position(|is_queue| is_queue).filter(|_| passes(experiment, channel));
+    let first = channel.senders().iter().position(|station| is_queue(experiment, *station));
+    let first = first.filter(|_| channel.class == Class::RealTime);
     let behind = first.map_or(0..0, |first| first + 1..channel.senders().len());
     let end = channel.route.len() - 1;
     let end = (channel.received && first.is_some() && !delivers_at_once(experiment, channel.route[end]))

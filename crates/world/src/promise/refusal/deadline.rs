@@ -94,22 +94,17 @@ impl Beside<'_> {
             let (wait, service) = tables.terms(*node, asked, &bounds[*node][id]);
             Some((largest(&wait, &service, Some(bounds[*node][id]))?, *node))
         });
-        tables.give_up(reserved);
+        tables.give_up(&reserved);
         let with = if more { &roomy } else { channel };
         let mut fits = |delay| {
             let request = Request::new(channel.spec, delay).ok();
             request.is_some_and(|request| tables.would_admit(experiment, with, request))
         };
-        let first = readable(least, &mut fits);
-        let proposed =
-            turn::confirmed(first, others(first, channel, &mut fits), &mut |delay| ask(more, delay));
-        let mut told =
-            proposed.map(|delay| turn::proposal(experiment, channel, delay, more)).unwrap_or_default();
-        let is_least = least == first || ask(more, least) == Tried::Admitted;
-        told.admissible = proposed.map(|it| if it == first && is_least { least } else { it });
-        told.largest = there.map(|(term, _)| term);
-        told.station = there.and_then(|(_, station)| several(station));
-        Some(told)
+        let found = told(least, channel, &mut fits, &mut |delay| ask(more, delay));
+        let proposal = found.proposed.map(|delay| turn::proposal(experiment, channel, delay, more));
+        let largest = there.map(|(term, _)| term);
+        let station = there.and_then(|(_, station)| several(station));
+        Some(Shortfall { admissible: found.admissible, largest, station, ..proposal.unwrap_or_default() })
     }
 }
 

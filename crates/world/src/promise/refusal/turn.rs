@@ -4,7 +4,7 @@
 //! has another turn, and the order of requests counts: under `D_order` a newcomer gets the highest
 //! priority that the others tolerate, and channels after it may then be refused. The number of buffers
 //! may follow from a deadline, and costs from the buffers. So admission is repeated with the proposal as
-//! the file would have it, and with a few other values if it fails ([`Turns::confirmed`]).
+//! the file would have it, and with a few other values if it fails ([`confirmed`]).
 //!
 //! With many refused channels that takes time with the square of their number. After [`MOST_LOOKS`]
 //! admissions no value is tried or proposed.

@@ -17,7 +17,6 @@ use laxity_units::Span;
 use super::super::admit::request;
 use super::super::analyses::Analyses;
 use super::super::answer::Refused;
-use super::super::division;
 use super::{Reservation, Reserved, Tables};
 use crate::experiment::Experiment;
 
@@ -92,9 +91,7 @@ impl Tables {
         }
         let stations: Vec<(usize, Analyses)> =
             nodes.into_iter().map(|node| (node, self.table(node).clone())).collect();
-        for Reserved { node, id, .. } in reserved {
-            self.table(*node).release(*id);
-        }
+        self.give_up(reserved);
         match self.with_more(experiment, more) {
             Some(new) => {
                 let before = answers[more.channel].replace(Ok(new));
@@ -116,9 +113,8 @@ impl Tables {
         let mut forward = self.forward(experiment, channel, asked).ok()?;
         let at = forward.hops.get_mut(hop).filter(|at| needs <= at.latest)?;
         at.least = at.least.max(needs);
-        let budget = asked.deadline().saturating_sub(forward.between);
-        let mut deadlines = division::divide(&forward.hops, budget, experiment.admission.division).ok()?;
-        deadlines.resize(self.hosts_of(experiment, channel).count(), asked.deadline());
+        let hops = self.hosts_of(experiment, channel).count();
+        let deadlines = forward.deadlines(experiment, asked, hops).ok()?;
         self.reserve(experiment, channel, asked, &deadlines).ok()
     }
 

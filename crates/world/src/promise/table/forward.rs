@@ -24,7 +24,7 @@ pub(super) struct Forward {
     /// The least deadlines before they were raised, if they were.
     before: Vec<Span>,
     /// The longest time between the hops: propagation, and how late each hears of a frame.
-    pub(super) between: Span,
+    between: Span,
 }
 
 /// Divisions that are tried where a path passes a station several times.
@@ -33,6 +33,20 @@ const TRIES: usize = 32;
 const HALVINGS: usize = 8;
 
 impl Forward {
+    /// The local deadlines of a path of that many `hops`, where `request` is shared out.
+    pub(super) fn deadlines(
+        &self,
+        experiment: &Experiment,
+        request: Request,
+        hops: usize,
+    ) -> Result<Vec<Span>, Refused> {
+        let budget = request.deadline().saturating_sub(self.between);
+        let mut deadlines = division::divide(&self.hops, budget, experiment.admission.division)?;
+        // A hop that no analysis covers reserves no capacity.
+        deadlines.resize(hops, request.deadline());
+        Ok(deadlines)
+    }
+
     /// Raises the least deadline of the hops at the station that `refused` for want of time, where
     /// there are several: each was asked as if the others were not there. Answers whether there
     /// are.
@@ -79,17 +93,14 @@ impl Tables {
             return self.reserve(experiment, channel, request, &[request.deadline()]);
         }
         let mut forward = self.forward(experiment, channel, request)?;
-        let budget = request.deadline().saturating_sub(forward.between);
         let mut refused = None;
         for _ in 0..TRIES {
-            let mut deadlines = match division::divide(&forward.hops, budget, experiment.admission.division) {
+            let deadlines = match forward.deadlines(experiment, request, hops) {
                 Ok(deadlines) => deadlines,
                 // The hops were raised too far.
                 Err(_) if forward.halve() => continue,
                 Err(late) => return Err(refused.unwrap_or(late)),
             };
-            // A hop that no analysis covers reserves no capacity.
-            deadlines.resize(hops, request.deadline());
             match self.reserve(experiment, channel, request, &deadlines) {
                 Err(why) if forward.raise(&why) => refused = Some(why),
                 answer => return answer,
@@ -113,7 +124,7 @@ impl Tables {
             let least = division::least(&forward.hops, division).saturating_add(forward.between);
             match self.admit(experiment, channel, request.within(least)) {
                 Ok(reservation) => {
-                    self.give_up(reservation.reserved);
+                    self.give_up(&reservation.reserved);
                     return Some(self.shorter(experiment, channel, request, too_short, least));
                 }
                 Err(refused) if forward.raise(&refused) => too_short = Some(least),
