@@ -167,19 +167,46 @@ impl Behind {
     /// `station` behind a window of `depth` packets of at most `largest`, by the method that
     /// charges less.
     pub fn new(station: Station, depth: u32, largest: Bytes) -> Self {
-        let one_by_one = Self::one_by_one(station.clone(), depth, largest);
-        let gathered = Self::gathered(station.clone(), depth, largest);
-        let overtakes = overtakes(&station);
-        let others = [gathered, Self::side_by_side(station, depth, largest)];
-        let cost = |way: &Self| {
-            let starts = if way.has_starts() { 0 } else { way.station.host.map_or(0, ps) };
-            let each = way.charge(largest) + starts;
-            if overtakes { each * (u128::from(depth) + 1) + sum(&way.once) } else { each }
-        };
-        others.into_iter().flatten().fold(one_by_one, |best, other| match cost(&other) < cost(&best) {
-            true => other,
-            false => best,
-        })
+        Self::all(station, depth, largest).swap_remove(0)
+    }
+
+    /// The same by each method that no other of them undercuts, the one that charges least first: long
+    /// messages are better off with cheap packets, and short ones with a cheap start.
+    pub fn all(station: Station, depth: u32, largest: Bytes) -> Vec<Self> {
+        let mut all = vec![Self::one_by_one(station.clone(), depth, largest)];
+        all.extend(Self::gathered(station.clone(), depth, largest));
+        all.extend(Self::side_by_side(station, depth, largest));
+        all.sort_by_key(|way| way.cost());
+        let mut kept: Vec<Self> = Vec::new();
+        for way in all {
+            if !kept.iter().any(|other| other.undercuts(&way)) {
+                kept.push(way);
+            }
+        }
+        kept
+    }
+
+    /// By how much a method charges: for a packet, or where packets overtake each other for a window.
+    fn cost(&self) -> u128 {
+        let (each, window) = self.packet_and_window();
+        if overtakes(&self.station) { window + each } else { each }
+    }
+
+    /// The charge of a packet with its start, and all that is charged before the first packet.
+    fn packet_and_window(&self) -> (u128, u128) {
+        let starts = if self.has_starts() { 0 } else { self.station.host.map_or(0, ps) };
+        let each = self.charge(self.largest) + starts;
+        (each, each * u128::from(self.depth) + sum(&self.once))
+    }
+
+    /// Whether `other`, which has the starts of packets in the same place, charges no less anywhere.
+    fn undercuts(&self, other: &Self) -> bool {
+        let (own, others) = (self.packet_and_window(), other.packet_and_window());
+        let smallest = Bytes::new(1);
+        self.has_starts() == other.has_starts()
+            && own.0 <= others.0
+            && own.1 <= others.1
+            && self.charge(smallest) <= other.charge(smallest)
     }
 
     /// By (2).

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use laxity_admission::station::{Link, Rated};
+use laxity_admission::station::{Link, Method, Rated};
 use laxity_admission::{ResourceModel, Test};
 use laxity_qos::channel::Order;
 use laxity_qos::discipline::Class;
@@ -66,6 +66,8 @@ pub struct CoveredBy {
     pub model: ResourceModel,
     /// Bounds hold in whatever order the adapter takes packets.
     pub any_order: bool,
+    /// How packets in the window of an adapter are charged, if it has one.
+    pub method: Option<Method>,
 }
 
 /// The stages by rates of an adapter.
@@ -83,7 +85,11 @@ impl Covered {
     }
 
     pub(crate) fn by(&self) -> CoveredBy {
-        CoveredBy { model: self.model, any_order: self.any_order }
+        let method = match &self.link {
+            Link::Behind(behind) => Some(behind.method()),
+            Link::Alone(_) | Link::Open(_) => None,
+        };
+        CoveredBy { model: self.model, any_order: self.any_order, method }
     }
 
     /// The test that decides at the station where the file asks for `test`: the demand test is about

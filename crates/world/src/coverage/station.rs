@@ -71,20 +71,23 @@ pub(super) fn covered(
             (Err(why), Err(_)) => Err(why),
         };
     }
-    let behind = behind(experiment, at, description, &window(most, held)).map(|(behind, alike)| {
-        let link = Link::Behind(Arc::new(behind));
+    let behind = behind(experiment, at, description, &window(most, held)).map(|(ways, alike)| {
         // If the CPU's levels do not order the link, the order of packets there does not matter.
         let any_order = alike && !host.is_levelled();
         let levels = if any_order { Some(1) } else { host.levels };
-        Covered { link, levels, any_order, depth: most, ..host.clone() }
+        let of = |behind| {
+            let link = Link::Behind(Arc::new(behind));
+            Covered { link, levels, any_order, depth: most, ..host.clone() }
+        };
+        ways.into_iter().map(of).collect::<Vec<_>>()
     });
     if host.model != ResourceModel::O1 || most == depth {
-        return Ok(vec![behind?]);
+        return behind;
     }
     match (behind, at_once(held || !host.ahead)) {
-        (Ok(behind), Ok(open)) => Ok(std::iter::once(behind).chain(open).collect()),
+        (Ok(behind), Ok(open)) => Ok(behind.into_iter().chain(open).collect()),
         (Err(_), Ok(open)) => Ok(open),
-        (behind, Err(_)) => Ok(vec![behind?]),
+        (behind, Err(_)) => behind,
     }
 }
 
@@ -98,7 +101,8 @@ pub(super) fn beside(
 ) -> Result<(Behind, bool), Uncovered> {
     let LinkConfig { early, depth, .. } = experiment.host(node).subsystem.link;
     let window = windows(experiment, (node, link), host)(depth, early.horizon.is_zero());
-    behind(experiment, (node, link), description, &window)
+    let (mut ways, alike) = behind(experiment, (node, link), description, &window)?;
+    Ok((ways.swap_remove(0), alike))
 }
 
 /// What is in the adapter of a link of a node, which goes by `host`: by the most packets, and by whether
@@ -178,14 +182,14 @@ fn under_way(experiment: &Experiment, node: usize, depth: u32) -> u32 {
     if all < u64::from(depth) { all.max(1) as u32 } else { depth }
 }
 
-/// The part behind the link scheduler of a node for a link, with that number of packets under way, and
-/// whether real time is one level there.
+/// The part behind the link scheduler of a node for a link, with that number of packets under way, by each
+/// method that has an advantage; and whether real time is one level there.
 fn behind(
     experiment: &Experiment,
     (node, link): (usize, LinkId),
     description: &Description,
     window: &Window,
-) -> Result<(Behind, bool), Uncovered> {
+) -> Result<(Vec<Behind>, bool), Uncovered> {
     let (mut station, passing) = row(experiment, (node, link), description, window)?;
     if passing.shared {
         return Err(Uncovered::BestEffortRate);
@@ -203,9 +207,11 @@ fn behind(
         return Err(Uncovered::PassedUntilReset);
     }
     let largest = largest(experiment, node);
-    let behind = Behind::new(station, window.depth, largest);
-    patient(experiment.host(node), window.depth, &behind, largest)?;
-    Ok((behind, passing.alike))
+    let ways = Behind::all(station, window.depth, largest);
+    // A driver that is patient by one of them is.
+    let patient = |behind| patient(experiment.host(node), window.depth, behind, largest);
+    ways.iter().map(patient).reduce(Result::or).unwrap_or(Ok(()))?;
+    Ok((ways, passing.alike))
 }
 
 /// A driver that resets an adapter that is slow must not do so while it does what it was given:
