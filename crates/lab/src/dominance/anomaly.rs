@@ -20,6 +20,9 @@ use super::change::{FileChange, Law};
 /// An anomaly of the order of a station.
 const NEWCOMER: &str = "`D_order` gives a newcomer the highest priority that those below tolerate, so a cheaper one may come before others";
 
+/// An anomaly of promises that are shorter than what is asked for.
+const SOONER: &str = "a channel is promised a shorter deadline than it asks for, and comes before others by that";
+
 /// An anomaly of a path over several stations.
 const OTHER_DEADLINES: &str = "the stations of a path are asked for other deadlines, and by those messages are ahead of their time behind them";
 
@@ -33,7 +36,8 @@ pub(super) fn anomaly(before: &Experiment, after: &Experiment, change: &FileChan
         named.map(|channel| channel.spec.smallest_packet(experiment.packet())).min()
     };
     let slots = |experiment: &Experiment| -> u64 {
-        experiment.channels.iter().fold(0, |sum: u64, channel| sum.saturating_add(channel.packet_slots))
+        let of = |channel: &ChannelSpec| channel.packet_slots.saturating_add(channel.message_slots.into());
+        experiment.channels.iter().fold(0, |sum: u64, channel| sum.saturating_add(of(channel)))
     };
     if !placed_alike(before, after) {
         return Some(
@@ -177,6 +181,9 @@ pub(super) fn told_apart(
     if by_order(before) && !agree(&orders(before, first), &orders(after, second)) {
         return Some(NEWCOMER);
     }
+    if sooner(before, first) != sooner(after, second) {
+        return Some(SOONER);
+    }
     if reaches_further(before, after) {
         return Some("a promise ended at the last transmission, and reaches the receiving host now");
     }
@@ -192,6 +199,16 @@ pub(super) fn told_apart(
     let differs =
         |(key, deadline): (&(String, usize), &Span)| second.get(key).is_some_and(|other| other != deadline);
     first.iter().any(differs).then_some(OTHER_DEADLINES)
+}
+
+/// The channels at one station that are promised a shorter deadline than they ask for.
+fn sooner<'a>(experiment: &'a Experiment, promises: &Promises) -> BTreeSet<&'a str> {
+    let named = experiment.channels.iter().zip(&promises.channels);
+    let is_sooner = |(channel, promise): &(&ChannelSpec, &Promise)| {
+        let [hop] = promise.hops() else { return false };
+        channel.deadline.is_some_and(|deadline| hop.bound.deadline < deadline)
+    };
+    named.filter(is_sooner).map(|(channel, _)| channel.name.as_str()).collect()
 }
 
 /// Whether the delivery of a channel is analysed in the second scenario alone, so that its deadline
@@ -307,9 +324,6 @@ pub(super) fn excuse(
     change: &FileChange,
 ) -> Option<&'static str> {
     let own = change.channels.contains(&channel.name);
-    if own && change.law == Law::Deadline && promise.lacks_room() {
-        return Some("a longer deadline lets more messages be under way, which need room");
-    }
     // Another is refused if the changed channel could not keep its promise beside it.
     let changed = |other: &ChannelSpec| {
         let crosses = |node| experiment.hops(other).any(|(station, _)| station == node);

@@ -4,6 +4,7 @@ mod alike;
 mod among;
 mod forward;
 mod paying;
+mod sooner;
 
 use std::collections::BTreeMap;
 

@@ -2,7 +2,6 @@
 
 use laxity_admission::Formula;
 use laxity_scenario::Scenario;
-use laxity_units::Span;
 use laxity_world::experiment::Experiment;
 use laxity_world::promise::{self, Advice, Promise};
 
@@ -188,29 +187,6 @@ fn a_deadline_or_a_rate_that_is_there_is_found() {
     let told = proposals(&slow);
     let found = |one: &[Option<String>; 2]| one.iter().any(Option::is_some);
     assert!(!told.is_empty() && told.iter().all(found), "{told:?}");
-}
-
-const ALONE: &str = "[run]\ntime = \"50 ms\"\n[[channel]]\nname = \"c0\"\nclass = \"real_time\"\nburst = 1\n\
-                     max_message = \"1500 B\"\nmin_interval = \"2 ms\"\ndeadline = \"6 ms\"\n\
-                     source = { kind = \"periodic\" }\n";
-
-/// Three messages may be under way within 6 ms, which no fixed priority covers; the slots for them cost
-/// time that a deadline within the interval does not have.
-#[test]
-fn a_deadline_within_the_interval_is_found_for_one_beyond() {
-    let text = format!(
-        "title = \"alone\"\n[host]\nprofile = \"mc68040\"\nspeedup = 5\n\
-         subsystem = {{ packet = \"1500 B\", preemption = 1, cpu = \"fixed_priority\", \
-         link = {{ depth = 2, paradigm = \"O2\", order = \"fixed_priority\" }} }}\n[adapter]\nfile = \"tsn-1g\"\n{ALONE}"
-    );
-    let experiment = read(&text);
-    let refused = answers(&experiment).remove(0);
-    assert!(refused.is_refused(), "{refused:?}");
-    let fit = promise::fit(&experiment, Formula::Corrected, 0, &refused);
-    let deadline = fit.shortfall.proposed.expect("a deadline within 2 ms is admitted");
-    assert!(deadline <= Span::from_ms(2), "{deadline}");
-    let changed = read(&text.replace("deadline = \"6 ms\"", &format!("deadline = \"{deadline}\"")));
-    assert!(!answers(&changed)[0].is_refused());
 }
 
 /// A reader that takes 4 of each 5 ms has one slot, and two messages may wait for it.

@@ -33,6 +33,7 @@ mod promised;
 mod refusal;
 mod rows;
 mod shapers;
+mod sooner;
 mod stages_alone;
 mod stages_beside;
 mod stalls;

@@ -14,26 +14,21 @@ use super::{Beside, Shortfall, by_tables};
 use crate::coverage::receiving;
 use crate::experiment::{ChannelSpec, ReceiverSpec, System, ViaSpec};
 
-/// Longer deadlines that are tried, in percent of the first.
+/// Longer deadlines that are tried, in percent of the first. Admission has tried shorter ones.
 const LONGER: [u64; 5] = [105, 125, 150, 200, 400];
-/// Shorter ones, in percent of the requested one: a channel may be admitted with a part of the path's time
-/// that leaves more to others.
-const SHORTER: [u64; 4] = [75, 50, 25, 10];
 
 fn percent(span: Span, percent: u64) -> Span {
     (span / 100).saturating_mul(percent).rounded_up(3)
 }
 
-/// Deadlines to try where the first is refused, the longer ones before the shorter ones.
+/// Deadlines to try where the first is refused: longer ones that fit, and the interval.
 fn others<'a>(
     first: Span,
     channel: &ChannelSpec,
     fits: &'a mut dyn FnMut(Span) -> bool,
 ) -> impl Iterator<Item = Span> + use<'a> {
-    let (asked, interval) = (channel.deadline.unwrap_or(first), channel.spec.min_interval);
     let longer = LONGER.into_iter().map(move |part| percent(first, part)).filter(|span| fits(*span));
-    let shorter = SHORTER.into_iter().map(move |part| percent(asked, part));
-    longer.chain([interval, interval / 2]).chain(shorter)
+    longer.chain([channel.spec.min_interval])
 }
 
 impl Beside<'_> {

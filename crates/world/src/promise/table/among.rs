@@ -75,7 +75,7 @@ impl Tables {
             self.put_back(stations);
             answers[channel] = Some(Ok(reservation));
         }
-        Err(first)
+        self.admit_sooner(experiment, channel, (asked, first)).ok_or(first)
     }
 
     /// Shares out again the deadline of a channel, if all its stations serve channels in an order. Others
