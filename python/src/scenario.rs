@@ -9,7 +9,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use laxity_lab::answer;
+use laxity_lab::answer::{self, Answers};
 use laxity_lab::campaign::{self, Outcome, RunOptions};
 use laxity_scenario::files::{Disk, Files, Opened};
 use laxity_scenario::{Change, Edits, PointIndex};
@@ -188,8 +188,12 @@ impl Scenario {
         let points = self.chosen(point)?;
         work::long(py, None, |monitor: &Monitor| {
             let answer = |point: &PointIndex| {
-                let (channels, reason) = answer::channels(&self.read.experiment(point), |_| true);
-                json!({ "point": self.read.describe(point), "not_analysed": reason, "channels": channels })
+                let Answers { channels, applications, not_analysed } =
+                    answer::answers(&self.read.experiment(point), |_| true);
+                json!({
+                    "point": self.read.describe(point), "not_analysed": not_analysed,
+                    "channels": channels, "applications": applications,
+                })
             };
             let asked = points.iter().take_while(|_| !monitor.stopped());
             json!(asked.map(answer).collect::<Vec<_>>()).to_string()

@@ -1,5 +1,6 @@
 //! `laxity admit`: what each channel is promised, and what the promise is made of.
 
+mod applications;
 mod fix;
 mod json;
 mod nodes;
@@ -148,6 +149,7 @@ impl Answer {
 
     fn from_promises(experiment: &Experiment, promises: &promise::Promises, view: &View<'_>) -> Answer {
         let mut text = rows::table(experiment, promises, view);
+        text += &applications::table(experiment, promises);
         if view.rooms {
             text += &rooms::table(experiment, promises);
         }
@@ -158,9 +160,12 @@ impl Answer {
                      `local_deadline = \"bound\"` would promise instead\n";
         }
         let mut exit = Exit::Holds;
-        for node in &promises.overloaded {
-            exit = exit.max(refused_budgets(experiment));
-            text += &format!("\n{}: {}\n", experiment.place(*node), in_words(Uncovered::Budgets));
+        for (place, why) in applications::without_bound(experiment, promises) {
+            exit = exit.max(match why {
+                Uncovered::Budgets => refused_budgets(experiment),
+                _ => Exit::NotJudged,
+            });
+            text += &format!("\n{place}: {}\n", in_words(why));
         }
         let undelivered = promise::undelivered(experiment, promises.formula);
         let mut advice = Advice::of(experiment, promises.formula);

@@ -60,16 +60,70 @@ pub fn place(experiment: &Experiment, hops: &[Hop], i: usize) -> String {
     }
 }
 
-/// The answers to the channels of `experiment` for which `shows` holds, and why there are none if
-/// no analysis covers it or admission is off.
-pub fn channels(experiment: &Experiment, shows: impl Fn(&str) -> bool) -> (Vec<Value>, Option<&'static str>) {
-    let Some(formula) = experiment.admission.formula else { return (Vec::new(), Some("admission is off")) };
+/// All answers, each as a value.
+#[derive(Debug, Default)]
+pub struct Answers {
+    /// Those to channels.
+    pub channels: Vec<Value>,
+    /// Those to the budgets of applications that compute.
+    pub applications: Vec<Value>,
+    /// Why there are none if no analysis covers the experiment or admission is off.
+    pub not_analysed: Option<&'static str>,
+}
+
+/// The answers to `experiment`, of its channels to those for which `shows` holds.
+pub fn answers(experiment: &Experiment, shows: impl Fn(&str) -> bool) -> Answers {
+    let none = |why| Answers { not_analysed: Some(why), ..Answers::default() };
+    let Some(formula) = experiment.admission.formula else { return none("admission is off") };
     let promises = match promise::promises(experiment, formula) {
         Ok(promises) => promises,
-        Err(uncovered) => return (Vec::new(), Some(uncovered.sentence())),
+        Err(uncovered) => return none(uncovered.sentence()),
     };
     let shown = experiment.channels.iter().enumerate().filter(|(_, channel)| shows(&channel.name));
-    (shown.map(|(i, channel)| self::channel(experiment, channel, &promises, i)).collect(), None)
+    let channels = shown.map(|(i, channel)| self::channel(experiment, channel, &promises, i)).collect();
+    let applications = budgets(experiment, &promises).map(|row| application(&row)).collect();
+    Answers { channels, applications, not_analysed: None }
+}
+
+/// The answer to a budget of an application that computes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BudgetRow {
+    /// The application, with its host if there are several.
+    pub name: String,
+    /// The deadline of its budget, from the beginning of each period.
+    pub asked: Span,
+    /// By when the budget is done, or why there is no bound.
+    pub bound: Result<Option<Span>, Uncovered>,
+}
+
+/// The answers to all budgets, host by host.
+pub fn budgets<'a>(
+    experiment: &'a Experiment,
+    promises: &'a Promises,
+) -> impl Iterator<Item = BudgetRow> + use<'a> {
+    let of = move |node: usize| {
+        let bounds = promises.computing.get(node);
+        let each = experiment.host(node).computing.iter().enumerate();
+        each.filter_map(move |(number, application)| {
+            let bound = match bounds {
+                Some(Ok(bounds)) => Ok(bounds.get(number).copied().flatten()),
+                Some(Err(why)) => Err(*why),
+                None => Ok(None),
+            };
+            let name = format!("{}{}", application.name, experiment.suffix(node));
+            Some(BudgetRow { name, asked: application.budget?.deadline, bound })
+        })
+    };
+    (0..experiment.nodes.len()).flat_map(of)
+}
+
+fn application(BudgetRow { name, asked, bound }: &BudgetRow) -> Value {
+    json!({
+        "name": name,
+        "asked": asked.as_secs_f64(),
+        "bound": bound.ok().flatten().map(|span| span.as_secs_f64()),
+        "reason": bound.err().map(Uncovered::sentence),
+    })
 }
 
 fn channel(experiment: &Experiment, channel: &ChannelSpec, promises: &Promises, i: usize) -> Value {

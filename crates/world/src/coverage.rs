@@ -135,7 +135,7 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
             return Err(Uncovered::Receiver);
         }
         faults::bounded(experiment, node)?;
-        let covered = host_policies(&hosts[*host])?;
+        let covered = host_policies(experiment, node)?;
         if experiment.cores(node) > 1 {
             cores::covered(experiment, node, &covered)?;
         }

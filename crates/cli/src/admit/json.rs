@@ -1,6 +1,6 @@
 //! An answer as JSON. Times are in seconds.
 
-use laxity_lab::answer;
+use laxity_lab::answer::{self, Answers};
 use laxity_scenario::{PointIndex, Scenario};
 use serde_json::{Value, json};
 
@@ -14,8 +14,12 @@ pub(super) fn points(scenario: &Scenario, answers: &[(Answer, Vec<PointIndex>)],
         if let Some(answers) = &answer.of_nodes {
             return json!({ "points": points, "exit": answer.exit.code(), "answers": answers });
         }
-        let (channels, reason) = answer::channels(&experiment, |name| view.shows(name));
-        json!({ "points": points, "exit": answer.exit.code(), "not_analysed": reason, "channels": channels })
+        let Answers { channels, applications, not_analysed } =
+            answer::answers(&experiment, |name| view.shows(name));
+        json!({
+            "points": points, "exit": answer.exit.code(), "not_analysed": not_analysed,
+            "channels": channels, "applications": applications,
+        })
     };
     let all: Vec<Value> = answers.iter().map(answer).collect();
     serde_json::to_string_pretty(&json!({ "answers": all })).expect("JSON is text")

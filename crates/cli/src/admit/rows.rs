@@ -18,20 +18,12 @@ pub(super) fn table(experiment: &Experiment, promises: &Promises, view: &View<'_
     {
         let Some(row) = AnswerRow::of(experiment, promises, i) else { continue };
         let time = |span: Option<Span>| span.map_or("-".into(), in_microseconds);
-        let margin = match row.asked.zip(row.bound) {
-            Some((asked, bound)) if asked < bound => format!("-{}", in_microseconds(bound - asked)),
-            // Rounded down, as margins are.
-            Some((asked, bound)) => {
-                in_microseconds(Span::from_ps((asked - bound).as_ps() / 100_000 * 100_000))
-            }
-            None => "-".into(),
-        };
         rows.push([
             clean(&channel.name),
             row.verdict.into(),
             time(row.asked),
             time(row.bound),
-            margin,
+            margin(row.asked, row.bound),
             clean(&row.station.unwrap_or_else(|| "-".into())),
         ]);
     }
@@ -39,4 +31,13 @@ pub(super) fn table(experiment: &Experiment, promises: &Promises, view: &View<'_
         return "no channel asks for a bound\n".into();
     }
     columns::lines(&rows, [false, false, true, true, true, false]).map(|line| line + "\n").collect()
+}
+
+/// The time between a bound and what is asked for, rounded down as margins are.
+pub(super) fn margin(asked: Option<Span>, bound: Option<Span>) -> String {
+    match asked.zip(bound) {
+        Some((asked, bound)) if asked < bound => format!("-{}", in_microseconds(bound - asked)),
+        Some((asked, bound)) => in_microseconds(Span::from_ps((asked - bound).as_ps() / 100_000 * 100_000)),
+        None => "-".into(),
+    }
 }

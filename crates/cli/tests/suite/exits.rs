@@ -214,6 +214,36 @@ fn budgets_that_the_cpu_cannot_keep_fail_a_run_and_are_not_admitted() {
     }
 }
 
+/// Two budgets by levels of the file have bounds, and none beside a channel of which admission chooses the
+/// level.
+#[test]
+fn budgets_have_bounds_or_a_reason() {
+    let here = Here::new("levels");
+    let text = |more: &str| {
+        let of = |(name, budget, level): (&str, &str, u8)| {
+            format!(
+                "[host.compute.{name}]\nbudget = \"{budget}\"\nperiod = \"40 ms\"\nslice = \"1 ms\"\nlevel = {level}\n"
+            )
+        };
+        let budgets = [("first", "4 ms", 0), ("second", "1 ms", 1)].map(of).concat();
+        let host = format!("[host.subsystem]\ncpu = \"fixed_priority\"\n{budgets}");
+        at_rest(&host, "1 s", &format!("time = \"1 s\"{more}"))
+    };
+    let channel = "\n[[channel]]\nname = \"film\"\nclass = \"real_time\"\nmax_message = \"1 KiB\"\nburst = 1\n\
+                   min_interval = \"40 ms\"\ndeadline = \"40 ms\"\nsource = { kind = \"periodic\" }";
+    for (name, more, code, says) in [
+        ("kept.toml", "", 0, "40000.0 us"),
+        ("without.toml", channel, 4, "nothing can be promised: admission proves bounds for levels that it chooses"),
+    ] {
+        here.write(name, &text(more));
+        let output = here.laxity(&format!("admit {name}"));
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{name}: {said}");
+        assert!(said.contains(says), "{name}: {said}");
+        assert_eq!(said.contains("second") && !said.contains("  -"), code == 0, "{name}: {said}");
+    }
+}
+
 #[test]
 fn packets_that_take_longer_than_any_run_are_given_up() {
     let here = Here::new("packets");

@@ -4,11 +4,11 @@ use laxity_admission::ResourceModel;
 use laxity_model::node::DriverConfig;
 use laxity_qos::channel::{Block, Config, LinkConfig, LinkParadigm, Order, Oversize, Preemption, Processing};
 use laxity_qos::costs::LinkCosts;
-use laxity_qos::discipline::{EarlyPolicy, LEVELS};
+use laxity_qos::discipline::{Class, EarlyPolicy, LEVELS};
 
 use super::covered::Covered;
 use super::reason::Uncovered;
-use crate::experiment::{EmulationSpec, Experiment, HostPlace, HostSpec, Pace};
+use crate::experiment::{ChannelSpec, EmulationSpec, Experiment, HostPlace, HostSpec, Pace};
 
 /// Whether what a host takes is what its profile says.
 pub(super) fn clock_of_host(emulation: &EmulationSpec) -> Result<(), Uncovered> {
@@ -30,7 +30,7 @@ pub(crate) fn spaced(experiment: &Experiment) -> Result<(), Uncovered> {
 }
 
 /// The analysis of a host by its policies, without its link.
-pub(super) fn host_policies(host: &HostSpec) -> Result<Covered, Uncovered> {
+pub(super) fn host_policies(experiment: &Experiment, node: usize) -> Result<Covered, Uncovered> {
     let HostSpec {
         profile: _,
         // Of timers, too: see `promise/table.rs`.
@@ -51,7 +51,7 @@ pub(super) fn host_policies(host: &HostSpec) -> Result<Covered, Uncovered> {
         driver: _,
         reception: _,
         pool: _,
-    } = host;
+    } = experiment.host(node);
     let Config {
         cores,
         processing,
@@ -78,6 +78,9 @@ pub(super) fn host_policies(host: &HostSpec) -> Result<Covered, Uncovered> {
     };
     let scheduled = *paradigm != LinkParadigm::Adapter;
     let (by_level, at_link) = (by_level(*order), by_level(*link_order));
+    // Levels and deadlines order real time, and best effort in one way.
+    let sends = |channel: &ChannelSpec| channel.class == Class::RealTime && channel.senders().contains(&node);
+    let at_link = if experiment.channels.iter().any(sends) { at_link } else { at_link.and(by_level) };
     // No packet waits at the host's link, unless the link holds it.
     let passes = !scheduled && !link_order.holds();
     let rates = Some(*link_order).filter(|order| scheduled && order.has_latency());

@@ -26,7 +26,7 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
         System::Signalled(_) => return Err(Uncovered::Signalled),
         System::VirtualInterfaces(spec) => via::connections(experiment, spec)?,
     };
-    Ok(Promises { formula, channels, computing: Vec::new(), overloaded: Vec::new() })
+    Ok(Promises { formula, channels, computing: Vec::new() })
 }
 
 /// The same for the paths of channels, as far as the interfaces at which they end.
@@ -35,7 +35,7 @@ pub(super) fn along_paths(experiment: &Experiment, formula: Formula) -> Result<P
     let mut coverage = coverage(experiment)?;
     if chances::accepted(experiment) {
         let channels = chances::admit(experiment, &coverage, formula)?;
-        return Ok(Promises { formula, channels, computing: Vec::new(), overloaded: Vec::new() });
+        return Ok(Promises { formula, channels, computing: Vec::new() });
     }
     loop {
         let answered = answered(experiment, &coverage, formula)?;
@@ -107,9 +107,7 @@ impl Answered {
                 }
             }
         });
-        let overloaded = |node: &usize| tables.without(*node) == Some(Uncovered::Budgets);
-        let overloaded = (0..experiment.nodes.len()).filter(overloaded).collect();
-        Ok(Promises { formula, channels: channels.collect(), computing, overloaded })
+        Ok(Promises { formula, channels: channels.collect(), computing })
     }
 }
 
@@ -312,7 +310,7 @@ pub fn of_computing(experiment: &Experiment, formula: Option<Formula>) -> Vec<Ve
     let promised = formula.filter(|_| asks).and_then(|formula| promises(experiment, formula).ok());
     let promised = promised.map(|promises| promises.computing).unwrap_or_default();
     let of = |(node, host): (usize, &HostSpec)| match promised.get(node) {
-        Some(bounds) if !bounds.is_empty() => bounds.clone(),
+        Some(Ok(bounds)) if !bounds.is_empty() => bounds.clone(),
         _ => vec![None; host.computing.len()],
     };
     hosts().enumerate().map(of).collect()

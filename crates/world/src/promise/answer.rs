@@ -17,11 +17,8 @@ pub struct Promises {
     /// Per channel, in the experiment's order.
     pub channels: Vec<Promise>,
     /// Per node and application that computes there: by when each budget is done, from the
-    /// beginning of its period.
-    pub computing: Vec<Vec<Option<Span>>>,
-    /// Nodes of which the CPU cannot keep the budgets of its applications, whether or not a channel
-    /// asks for a bound there.
-    pub overloaded: Vec<usize>,
+    /// beginning of its period; or why its budgets have no bound.
+    pub computing: Vec<Result<Vec<Option<Span>>, Uncovered>>,
 }
 
 /// The result of admission for one channel.

@@ -33,12 +33,18 @@ pub(super) fn reserve(
 
 /// The bound of each reservation, where a host has a table: the deadline by which EDF goes, or the
 /// lower bound where requested deadlines or levels decide.
-pub(super) fn bounds(tables: &Tables, bounds: &[BTreeMap<AdmissionId, Bound>]) -> Vec<Vec<Option<Span>>> {
+pub(super) fn bounds(
+    tables: &Tables,
+    bounds: &[BTreeMap<AdmissionId, Bound>],
+) -> Vec<Result<Vec<Option<Span>>, Uncovered>> {
     let of = |(node, ids): (usize, &Vec<Option<AdmissionId>>)| {
+        if let Some(why) = tables.without(node) {
+            return Err(why);
+        }
         let requested = tables.goes_by(node) == GoesBy::Requested;
         let by_bound = |bound: &Bound| requested || bound.level.is_some();
         let kept = |bound: &Bound| if by_bound(bound) { bound.bound } else { bound.deadline };
-        ids.iter().map(|id| bounds[node].get(id.as_ref()?).map(kept)).collect()
+        Ok(ids.iter().map(|id| bounds[node].get(id.as_ref()?).map(kept)).collect())
     };
     tables.computing().iter().enumerate().map(of).collect()
 }
