@@ -79,6 +79,15 @@ impl Meter {
         self.spoil(now, message);
     }
 
+    /// The impairments of a network, which the file declares, took a packet.
+    pub(crate) fn impair(&mut self, now: Time, message: u64) {
+        self.tally.lost_packets += 1;
+        self.tally.impaired_packets += 1;
+        if let Some(punctuality) = &mut self.punctuality {
+            punctuality.impair(now, message);
+        }
+    }
+
     /// A packet of a message was lost or dropped, as another count says.
     #[cold]
     pub(crate) fn spoil(&mut self, now: Time, message: u64) {

@@ -358,7 +358,7 @@ impl Channel {
     ///
     /// Messages that a network lost by the impairments of the file are expected.
     pub fn fails(&self) -> bool {
-        self.failed_messages > Some(self.impaired_packets) && !self.misses_expected && self.refused.is_none()
+        self.failed_messages > Some(self.impaired_messages) && !self.misses_expected && self.refused.is_none()
     }
 }
 

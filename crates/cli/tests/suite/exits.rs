@@ -233,7 +233,12 @@ fn budgets_have_bounds_or_a_reason() {
                    min_interval = \"40 ms\"\ndeadline = \"40 ms\"\nsource = { kind = \"periodic\" }";
     for (name, more, code, says) in [
         ("kept.toml", "", 0, "40000.0 us"),
-        ("without.toml", channel, 4, "nothing can be promised: admission proves bounds for levels that it chooses"),
+        (
+            "without.toml",
+            channel,
+            4,
+            "nothing can be promised: admission proves bounds for levels that it chooses",
+        ),
     ] {
         here.write(name, &text(more));
         let output = here.laxity(&format!("admit {name}"));

@@ -88,6 +88,7 @@ fn merged(members: &[&Channel]) -> Channel {
         // The worst of them: a share of shares would hide it.
         due_messages: members.iter().filter_map(|c| c.due_messages).reduce(|a, b| a + b),
         failed_messages: members.iter().filter_map(|c| c.failed_messages).reduce(|a, b| a + b),
+        impaired_messages: total(|c| c.impaired_messages),
         misses_expected: members.iter().all(|c| c.misses_expected),
         on_time: members.iter().filter_map(|c| c.on_time).reduce(f64::min),
         drops,

@@ -128,10 +128,10 @@ fn names(channels: &[String]) -> String {
 /// Messages within their contract that were not there by their deadline.
 fn failed(channel: &Channel) -> Option<(bool, String)> {
     failed_share(channel)?;
-    let lost = channel.failed_messages <= Some(channel.impaired_packets);
+    let lost = channel.failed_messages <= Some(channel.impaired_messages);
     let expected = match channel.misses_expected {
         true => ", as expected",
-        false if lost => ", no more than the packets that impairments of networks lost",
+        false if lost => ", all of them by impairments of networks",
         false => "",
     };
     Some((channel.fails(), format!("{FAILED}{expected}")))

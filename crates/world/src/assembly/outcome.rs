@@ -253,6 +253,7 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
             late_outside: whole.late() - counted.late(),
             due_messages: kept.map(|kept| kept.due),
             failed_messages: kept.map(Kept::failed),
+            impaired_messages: kept.map_or(0, |kept| kept.impaired),
             on_time: kept.map(Kept::share),
             misses_expected: expects_misses(self.experiment, i),
             drops: counted.dropped.named().collect(),

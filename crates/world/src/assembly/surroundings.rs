@@ -272,9 +272,7 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
             send(delivery.at);
         }
         if !arrives {
-            let tally = &mut self.meter(packet.channel).tally;
-            tally.lost_packets += 1;
-            tally.impaired_packets += 1;
+            self.meter(packet.channel).impair(now, packet.message);
         }
     }
 

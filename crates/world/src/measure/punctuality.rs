@@ -13,8 +13,9 @@
 //!
 //! Messages count if they were sent in the window, and their deadlines lie in the run or they were
 //! lost in it. A message of which a packet was lost or dropped can never be delivered, so it fails
-//! at once: a deadline behind the end of the run does not excuse it. A message that a network lost by
-//! its declared impairments fails when its deadline passes, since such losses are expected.
+//! at once: a deadline behind the end of the run does not excuse it. A message of which a network took
+//! a packet by its declared impairments fails when its deadline passes, and is excused: such losses are
+//! expected.
 //!
 //! A network can duplicate a packet, and lose one of the two. A message is therefore only marked as
 //! lost, and counts as what it was if it arrives all the same.
@@ -59,9 +60,19 @@ pub(crate) struct Punctuality {
     settled: ShortQueue<(Time, bool)>,
     in_time: u64,
     due: u64,
-    /// Arrivals and the starts of their deadlines, and losses, which have none, until the host has
-    /// reported its messages; `None` if the host is here.
-    came: Option<Vec<(Time, u64, Option<Time>)>>,
+    /// What became of messages, until the host has reported them; `None` if the host is here.
+    came: Option<Vec<(Time, u64, Fate)>>,
+}
+
+/// What became of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// It arrived, and its deadline counts from then.
+    Arrived(Time),
+    /// A packet of it was lost or dropped.
+    Lost,
+    /// Declared impairments took a packet of it.
+    Impaired,
 }
 
 /// A message that was taken and has not arrived.
@@ -73,6 +84,8 @@ struct UnderWay {
     counted: bool,
     /// A packet of it was lost or dropped.
     lost: bool,
+    /// Declared impairments took a packet of it.
+    impaired: bool,
 }
 
 impl Punctuality {
@@ -137,10 +150,11 @@ impl Punctuality {
         came.for_each(|one| self.end_as_said(one));
     }
 
-    fn end_as_said(&mut self, (now, message, due_from): (Time, u64, Option<Time>)) {
-        match due_from {
-            Some(due_from) => self.arrive(now, message, due_from),
-            None => self.lose(now, message),
+    fn end_as_said(&mut self, (now, message, fate): (Time, u64, Fate)) {
+        match fate {
+            Fate::Arrived(due_from) => self.arrive(now, message, due_from),
+            Fate::Lost => self.lose(now, message),
+            Fate::Impaired => self.impair(now, message),
         }
     }
 
@@ -173,16 +187,31 @@ impl Punctuality {
     fn depart(&mut self, message: u64, from: Time, counted: bool) {
         debug_assert!(self.under_way.back().is_none_or(|last| last.message < message));
         let deadline = from.saturating_add(self.deadline);
-        self.under_way.push_back(UnderWay { message, deadline, counted, lost: false });
+        self.under_way.push_back(UnderWay { message, deadline, counted, lost: false, impaired: false });
     }
 
     /// A packet of message `message` was lost or dropped.
     pub(crate) fn lose(&mut self, now: Time, message: u64) {
-        if let Some(came) = &mut self.came {
-            came.push((now, message, None));
-        } else if let Ok(place) = self.under_way.binary_search_by_key(&message, |other| other.message) {
-            self.under_way[place].lost = true;
+        if let Some(one) = self.marked(now, message, Fate::Lost) {
+            one.lost = true;
         }
+    }
+
+    /// Declared impairments took a packet of message `message`.
+    pub(crate) fn impair(&mut self, now: Time, message: u64) {
+        if let Some(one) = self.marked(now, message, Fate::Impaired) {
+            one.impaired = true;
+        }
+    }
+
+    /// A message that is under way, if the host is here.
+    fn marked(&mut self, now: Time, message: u64, fate: Fate) -> Option<&mut UnderWay> {
+        if let Some(came) = &mut self.came {
+            came.push((now, message, fate));
+            return None;
+        }
+        let place = self.under_way.binary_search_by_key(&message, |other| other.message).ok()?;
+        Some(&mut self.under_way[place])
     }
 
     /// Takes out a message that is under way: mostly the first.
@@ -197,7 +226,7 @@ impl Punctuality {
     /// Message `message`, of which the deadline counts from `due_from`, is at its destination.
     pub(crate) fn arrive(&mut self, now: Time, message: u64, due_from: Time) {
         if let Some(came) = &mut self.came {
-            came.push((now, message, Some(due_from)));
+            came.push((now, message, Fate::Arrived(due_from)));
             return;
         }
         let Some(UnderWay { deadline, counted, .. }) = self.end(message) else { return };
@@ -238,11 +267,12 @@ impl Punctuality {
         }
         let failed =
             |one: &UnderWay| one.counted && (one.lost || one.deadline <= end.saturating_add(self.ahead));
-        let failed = self.under_way.iter().filter(|one| failed(one)).count();
+        let failed: Vec<&UnderWay> = self.under_way.iter().filter(|one| failed(one)).collect();
         let unanswered = self.offered.iter().filter(|(_, counted)| *counted);
         let unanswered = unanswered.filter(|(at, _)| at.saturating_add(self.deadline) <= end).count();
-        let due = self.due + (failed + unanswered) as u64;
-        (due > 0).then_some(Kept { due, in_time: self.in_time })
+        let due = self.due + (failed.len() + unanswered) as u64;
+        let impaired = failed.iter().filter(|one| one.impaired).count() as u64;
+        (due > 0).then_some(Kept { due, in_time: self.in_time, impaired })
     }
 }
 
@@ -253,6 +283,8 @@ pub(crate) struct Kept {
     pub(crate) due: u64,
     /// Those among them that came in time.
     pub(crate) in_time: u64,
+    /// Those that failed and of which declared impairments took a packet.
+    pub(crate) impaired: u64,
 }
 
 impl Kept {
@@ -268,222 +300,4 @@ impl Kept {
 }
 
 #[cfg(test)]
-mod tests {
-    use laxity_qos::channel::Dropped;
-
-    use laxity_qos::traffic::TrafficSpec;
-
-    use super::*;
-
-    const SPEC: TrafficSpec = TrafficSpec {
-        max_message: Bytes::from_kib(4),
-        min_message: Bytes::from_kib(4),
-        burst: 3,
-        min_interval: Span::from_ms(10),
-    };
-
-    impl Punctuality {
-        fn share(self, end: Time) -> Option<f64> {
-            self.kept(end).map(Kept::share)
-        }
-    }
-
-    fn ms(n: u64) -> Time {
-        Time::ZERO + Span::from_ms(n)
-    }
-
-    /// Three messages at once, due at 5, 15 and 25 ms.
-    fn burst() -> Punctuality {
-        let mut punctuality = Punctuality::new(Span::from_ms(5), Some(LogicalClock::new(SPEC)));
-        for message in 0..3 {
-            punctuality.offer(ms(0), true);
-            punctuality.answer(ms(0), SPEC.max_message, Sent::Accepted { message }, true);
-        }
-        punctuality
-    }
-
-    #[test]
-    fn what_is_not_due_yet_is_not_asked_about() {
-        assert_eq!(burst().share(ms(4)), None);
-        assert_eq!(burst().share(ms(20)), Some(0.0));
-        let mut some = burst();
-        some.arrive(ms(3), 0, ms(0));
-        assert_eq!((some.clone().share(ms(4)), some.clone().share(ms(14))), (None, Some(1.0)));
-        some.arrive(ms(16), 1, ms(10));
-        assert_eq!(some.share(ms(24)), Some(0.5));
-    }
-
-    #[test]
-    fn what_was_dropped_or_never_taken_was_not_in_time() {
-        let mut punctuality = burst();
-        (0..3).for_each(|n| punctuality.arrive(ms(n), n, ms(10 * n)));
-        punctuality.offer(ms(1), true);
-        punctuality.answer(ms(1), SPEC.max_message, Sent::Dropped(Dropped::MessageQueue), true);
-        assert_eq!(punctuality.clone().share(ms(100)), Some(0.75));
-        // The application waits for a slot that is never free.
-        punctuality.offer(ms(90), true);
-        assert_eq!((punctuality.clone().share(ms(94)), punctuality.share(ms(95))), (Some(0.75), Some(0.6)));
-    }
-
-    /// The deadline is 5 ms, and the run ends at 1 ms.
-    #[test]
-    fn what_was_lost_has_failed_before_its_deadline() {
-        let kept = |due, in_time| Some(Kept { due, in_time });
-        let mut punctuality = burst();
-        punctuality.lose(ms(1), 1);
-        assert_eq!(punctuality.clone().kept(ms(1)), kept(1, 0));
-        // Another packet of the same message, and a message that is unknown.
-        punctuality.lose(ms(1), 1);
-        punctuality.lose(ms(1), 7);
-        assert_eq!(punctuality.clone().kept(ms(1)), kept(1, 0));
-        assert_eq!(punctuality.clone().kept(ms(20)), kept(2, 0));
-        // The packet that was lost was one of two copies.
-        punctuality.arrive(ms(2), 1, ms(10));
-        assert_eq!((punctuality.clone().kept(ms(2)), punctuality.kept(ms(15))), (None, kept(2, 1)));
-
-        let mut dropped = burst();
-        dropped.offer(ms(1), true);
-        dropped.answer(ms(1), SPEC.max_message, Sent::Dropped(Dropped::MessageQueue), true);
-        assert_eq!(dropped.kept(ms(1)), kept(1, 0));
-
-        let mut outside = Punctuality::new(Span::from_ms(5), None);
-        outside.offer(ms(0), false);
-        outside.answer(ms(0), SPEC.max_message, Sent::Accepted { message: 0 }, false);
-        outside.lose(ms(1), 0);
-        assert_eq!(outside.kept(ms(20)), None);
-    }
-
-    /// Every other one is late. In a long run only the last message that was in time waits to be
-    /// counted, until the next arrives.
-    #[test]
-    fn what_is_past_is_counted_and_gone() {
-        let mut punctuality = Punctuality::new(Span::from_ms(5), None);
-        for message in 0..1000 {
-            let at = ms(10 * message);
-            punctuality.offer(at, true);
-            punctuality.answer(at, SPEC.max_message, Sent::Accepted { message }, true);
-            punctuality.arrive(at + Span::from_ms(if message % 2 == 0 { 1 } else { 6 }), message, at);
-            assert_eq!(punctuality.settled.len() as u64, (message + 1) % 2, "{message}");
-            assert!(punctuality.under_way.is_empty());
-        }
-        assert_eq!(punctuality.share(ms(20_000)), Some(0.5));
-    }
-
-    /// Of five messages at once the contract covers three, and one more after each interval. The
-    /// two that exceed the contract do not count, whatever becomes of them, and do not move the
-    /// clock of the contract.
-    #[test]
-    fn what_exceeds_the_contract_does_not_count() {
-        let mut punctuality =
-            Punctuality::new(Span::from_ms(5), Some(LogicalClock::new(SPEC))).within(LogicalClock::new(SPEC));
-        for message in 0..3 {
-            punctuality.offer(ms(0), true);
-            punctuality.answer(ms(0), SPEC.max_message, Sent::Accepted { message }, true);
-            punctuality.arrive(ms(0), message, ms(10 * message));
-        }
-        for _ in 0..2 {
-            punctuality.offer(ms(0), true);
-            punctuality.answer(ms(0), SPEC.max_message, Sent::Dropped(Dropped::MessageQueue), true);
-        }
-        assert_eq!(punctuality.clone().kept(ms(100)), Some(Kept { due: 3, in_time: 3 }));
-        // One message a picosecond early, which is beyond the contract, and one in time, which is
-        // lost.
-        for at in [ms(10) - Span::from_ps(1), ms(10)] {
-            punctuality.offer(at, true);
-            punctuality.answer(at, SPEC.max_message, Sent::Dropped(Dropped::MessageQueue), true);
-        }
-        assert_eq!(punctuality.kept(ms(100)), Some(Kept { due: 4, in_time: 3 }));
-    }
-
-    #[test]
-    fn only_what_was_sent_in_the_window_is_asked_about() {
-        let mut punctuality = Punctuality::new(Span::from_ms(5), None);
-        for (message, at) in [0, 10, 20].into_iter().enumerate() {
-            punctuality.offer(ms(at), at == 10);
-            let message = message as u64;
-            punctuality.answer(ms(at), SPEC.max_message, Sent::Accepted { message }, at == 10);
-        }
-        // The first and the last are late, and were sent outside.
-        punctuality.arrive(ms(9), 0, ms(0));
-        punctuality.arrive(ms(14), 1, ms(10));
-        assert_eq!(punctuality.share(ms(100)), Some(1.0));
-    }
-
-    /// Due at 5 and 15, they arrive at 5 and just after 15; the one due at 25 is checked from then
-    /// on.
-    #[test]
-    fn what_comes_when_it_is_due_is_in_time() {
-        let mut punctuality = burst();
-        punctuality.arrive(ms(5), 0, ms(0));
-        assert_eq!(punctuality.clone().share(ms(5)), Some(1.0));
-        punctuality.arrive(ms(15) + Span::from_ps(1), 1, ms(10));
-        assert_eq!(punctuality.clone().share(ms(24)), Some(0.5));
-        assert_eq!(punctuality.share(ms(25)), Some(1.0 / 3.0));
-    }
-
-    /// A run may end before what came in it is due: that is asked about if the two are at the same
-    /// time.
-    #[test]
-    fn what_is_due_when_the_run_ends_is_asked_about() {
-        let mut punctuality = burst();
-        punctuality.arrive(ms(3), 0, ms(0));
-        assert_eq!(punctuality.clone().share(ms(5)), Some(1.0));
-        assert_eq!(punctuality.share(ms(4)), None);
-    }
-
-    /// Of four messages at once the second was dropped after it had been taken. So the third is due
-    /// from 10 on where our clock has 20, and the fourth at 25 where it has 35: by 30 both missing
-    /// ones are late.
-    #[test]
-    fn what_the_host_takes_back_makes_later_messages_due_sooner() {
-        let mut punctuality = burst();
-        punctuality.offer(ms(0), true);
-        punctuality.answer(ms(0), SPEC.max_message, Sent::Accepted { message: 3 }, true);
-        punctuality.arrive(ms(1), 0, ms(0));
-        punctuality.arrive(ms(12), 2, ms(10));
-        assert_eq!(punctuality.share(ms(30)), Some(0.5));
-    }
-
-    /// Responses as the window opens and as it closes: the first is in the window. It arrives at
-    /// the instant at which it is said to have been sent.
-    #[test]
-    fn what_is_told_at_the_edges_is_counted_at_the_first() {
-        let size = SPEC.max_message;
-        let mut elsewhere = Punctuality::new(Span::from_ms(5), None).told_later();
-        let answered = |at, message| (at, Said::Answered(size, Sent::Accepted { message }));
-        elsewhere.arrive(ms(20), 0, ms(20));
-        elsewhere.hear(&[answered(ms(20), 0), answered(ms(30), 1)], ms(20), ms(30));
-        assert_eq!(elsewhere.share(ms(100)), Some(1.0));
-    }
-
-    #[test]
-    fn a_host_that_tells_at_the_end_comes_to_the_same() {
-        let size = SPEC.max_message;
-        let mut here = Punctuality::new(Span::from_ms(5), Some(LogicalClock::new(SPEC)));
-        let mut elsewhere = here.clone().told_later();
-        let mut said = Vec::new();
-        for message in 0..4 {
-            let at = ms(2 * message);
-            let answer = match message {
-                3 => Sent::Dropped(Dropped::MessageQueue),
-                message => Sent::Accepted { message },
-            };
-            said.extend([(at, Said::Offered), (at, Said::Answered(size, answer))]);
-            here.offer(at, true);
-            here.answer(at, size, answer, true);
-            if message < 2 {
-                let (came, from) = (at + Span::from_ms(1), ms(10 * message));
-                here.arrive(came, message, from);
-                elsewhere.arrive(came, message, from);
-            } else if message == 2 {
-                here.lose(at, message);
-                elsewhere.lose(at, message);
-            }
-        }
-        assert_eq!(here.clone().kept(ms(6)), Some(Kept { due: 3, in_time: 1 }));
-        elsewhere.hear(&said, ms(0), ms(100));
-        let share = elsewhere.share(ms(200));
-        assert_eq!(share, Some(0.5));
-        assert_eq!(share, here.share(ms(200)));
-    }
-}
+mod tests;

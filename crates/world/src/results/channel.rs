@@ -111,10 +111,13 @@ record! {
         /// and if there are none.
         #[serde(default)]
         due_messages: Option<u64> = messages("messages due within their contract", column("due", 37, 9).in_full());
-        /// Those among them that were late, lost, dropped or incomplete. If they are more than the
-        /// packets that impairments took, they fail the run unless the file says `misses = "expected"`.
+        /// Those among them that were late, lost, dropped or incomplete. If they are more than
+        /// `impaired_messages`, they fail the run unless the file says `misses = "expected"`.
         #[serde(default)]
         failed_messages: Option<u64> = messages("messages late or lost within their contract", column("failed", 37, 9).in_full());
+        /// Those among them of which a network took a packet by its `impairments`, and which are expected.
+        #[serde(default)]
+        impaired_messages: u64 = messages("failed messages of which impairments of a network took a packet", column("failed, impaired", 37, 9).in_full());
         /// The share of `due_messages` that were delivered (transmitted whole, where no host
         /// receives) by their deadline.
         #[serde(default)]

@@ -66,7 +66,7 @@ fn film(more: &str) -> String {
 fn own(experiment: &Experiment) -> Span {
     let promises = promises(experiment, Formula::Corrected).expect("all of it is covered");
     assert!(promises.channels.iter().all(|promise| !promise.is_refused()));
-    promises.computing[1][0].expect("it is admitted")
+    promises.computing[1].as_ref().expect("it has a bound")[0].expect("it is admitted")
 }
 
 /// The number of charged interrupts: the difference to a host with free interrupts.

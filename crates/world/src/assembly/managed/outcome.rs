@@ -88,6 +88,8 @@ impl Managed<'_> {
             late_outside: meter.tally.late() - tally.late(),
             due_messages: due.map(|(due, _)| due),
             failed_messages: due.map(|(due, in_time)| due - in_time),
+            // Those that a fault touched are not due.
+            impaired_messages: 0,
             on_time: due.map(|(due, in_time)| in_time as f64 / due as f64),
             misses_expected: expects_misses(self.experiment, i),
             drops: tally.dropped.named().collect(),

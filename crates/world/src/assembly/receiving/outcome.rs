@@ -175,6 +175,7 @@ impl<H: ReceivingHost> Receiving<'_, H> {
             late_outside: ended.late() - counted.late(),
             due_messages: kept.map(|kept| kept.due),
             failed_messages: kept.map(Kept::failed),
+            impaired_messages: kept.map_or(0, |kept| kept.impaired),
             on_time: kept.map(Kept::share),
             misses_expected: expects_misses(self.experiment, i),
             drops: counted.dropped.named().collect(),

@@ -152,6 +152,7 @@ impl Counted<'_> {
             late_outside: ended.late() - counted.late(),
             due_messages: kept.map(|kept| kept.due),
             failed_messages: kept.map(Kept::failed),
+            impaired_messages: kept.map_or(0, |kept| kept.impaired),
             on_time: kept.map(Kept::share),
             misses_expected: expects_misses(experiment, i),
             drops: counted.dropped.named().collect(),
