@@ -157,11 +157,11 @@ reasons! {
         "copies of a channel are not counted beside a host or a port that has messages from FIFO queues";
     FifoTwice "channel.route" "no analysis covers a channel that passes a FIFO queue twice";
     FifoEarly "node.horizon"
-        "any number of early packets may join a FIFO queue from a station that does not hold them: \
+        "no analysis covers a station between FIFO queues that does not hold early messages: \
          `horizon = \"0 us\"`";
     FifoExcess "host.subsystem.cpu"
-        "a FIFO host passes excess on, and the source exceeds its contract: `cpu = \"multiclass_edf\"` \
-         holds the excess";
+        "a path without a station that holds messages passes excess on to a FIFO queue, and the source \
+         exceeds its contract: `cpu = \"multiclass_edf\"` holds the excess";
     FifoFraming "network.framing" "FIFO queues have a bound where all links of a path frame packets alike";
     FifoRoom "channel.message_slots"
         "messages of a channel may wait for a buffer before a FIFO link: more `message_slots` and `packet_slots`";

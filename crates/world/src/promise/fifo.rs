@@ -5,11 +5,13 @@
 //!
 //! * at its host, if that is such a queue itself: with its contract, or one message an interval if
 //!   the CPU holds early messages;
-//! * at a port behind stations with tables. The last of these holds early packets. A packet leaves
-//!   it by its logical arrival plus the promised delay there, and no sooner than a horizon before.
-//!   So messages are an interval apart but for a jitter of both, less the shortest transmission. With
-//!   launch times a packet leaves the station no sooner than that, so the jitter is shorter by them.
-//!   Packets that share the link of that station arrive one after the other.
+//! * at a port behind stations with tables. The last of these that holds early packets lets a packet
+//!   go no sooner than a horizon before its logical arrival there, and the packet leaves the last by
+//!   its logical arrival plus the promised delays since then. So messages are an interval apart but for
+//!   a jitter of both, less the shortest transmission. With launch times a packet leaves the station
+//!   no sooner than that, so the jitter is shorter by them. Where none holds, a source that keeps its
+//!   contract sends no sooner than `(B_max - 1) I_min` before. Packets that share the link of the last
+//!   station arrive one after the other.
 //!
 //! Queues in a row on a path are one flow of the network. A station with a table behind them holds messages
 //! until the bound of the row (`fifo/behind.rs`), so a further row is a flow of its own, with the jitter of
@@ -233,40 +235,62 @@ impl Part<'_> {
         tables: &[Hop],
     ) -> Result<Arrivals, Uncovered> {
         let (experiment, first) = (self.experiment, hops.start);
-        let before = first.checked_sub(1).map(|hop| (hop, tables.iter().find(|table| table.hop == hop)));
-        let (from, horizon) = match before {
-            Some((hop, None)) => return Err(self.all.without_table(channel, hop)),
-            Some((hop, Some(_))) => (channel.route[hop], experiment.horizon(channel.route[hop])),
-            None => (channel.route[0], experiment.host(channel.route[0]).subsystem.early.horizon),
-        };
         let (committed, _) = experiment.commitment(channel);
         let limits = |burst: u32| {
             let burst = if self.regulated(channel, hops) { burst.max(committed) } else { burst };
             limits(experiment, channel, channel.route[first], burst)
         };
-        if experiment.holds(from) && horizon < Span::MAX {
-            let Some((hop, Some(last))) = before else {
-                return Ok((limits(1), horizon));
+        let within = conforms(channel) && channel.carries.is_none() && experiment.commands.is_empty();
+        let Some(last) = first.checked_sub(1) else {
+            let from = channel.route[0];
+            let horizon = experiment.host(from).subsystem.early.horizon;
+            return match experiment.holds(from) && horizon < Span::MAX {
+                true => Ok((limits(1), horizon)),
+                // A period is rounded to the picosecond.
+                false if within => Ok((limits(channel.spec.burst), Span::from_ps(1))),
+                false => Err(Uncovered::FifoExcess),
             };
-            keeps_order(&experiment.networks[channel.ways[hop]])?;
-            // Behind a table messages are not in the order of their logical arrivals.
-            if experiment.regulates(channel.route[first], channel) && experiment.keeps_arrivals(from) {
-                return Err(Uncovered::AtsOrder);
+        };
+        let from = channel.route[last];
+        let smallest = channel.spec.smallest_packet(experiment.packet());
+        let fastest = experiment.link(from, experiment.link_out(channel, last));
+        let fastest = fastest.map_or(Span::ZERO, |link| link.transmit(smallest));
+        let least = fastest.saturating_add(experiment.launch(from).unwrap_or_default());
+        let held = |station: usize| experiment.holds(station) && experiment.horizon(station) < Span::MAX;
+        // Behind a table messages are not in the order of their logical arrivals.
+        let regulated = experiment.regulates(channel.route[first], channel);
+        if regulated && (!held(from) || experiment.keeps_arrivals(from)) {
+            return Err(Uncovered::AtsOrder);
+        }
+        // The least of the jitters since each station that holds messages, and since the source.
+        let (mut since, mut jitter, mut without) = (Span::ZERO, None::<Span>, Uncovered::FifoExcess);
+        for hop in (if regulated { last } else { 0 }..first).rev() {
+            let station = channel.route[hop];
+            let known = tables.iter().find(|table| table.hop == hop);
+            let known = known.ok_or_else(|| match hop == last {
+                true => self.all.without_table(channel, hop),
+                false => Uncovered::FifoEarly,
+            });
+            let network = &experiment.networks[channel.ways[hop]];
+            let known = known.and_then(|table| keeps_order(network).map(|()| table));
+            let table = match known {
+                Ok(table) => table,
+                Err(why) => {
+                    without = why;
+                    break;
+                }
+            };
+            let way = if hop < last { table.way } else { Span::ZERO };
+            since = since.saturating_add(table.kept).saturating_add(way);
+            let early = held(station).then(|| experiment.horizon(station));
+            let of_source = channel.spec.min_interval.saturating_mul(u64::from(channel.spec.burst - 1));
+            let of_source = (hop == 0 && within).then_some(of_source);
+            for early in early.into_iter().chain(of_source) {
+                let found = since.saturating_sub(least).saturating_add(early);
+                jitter = Some(jitter.map_or(found, |least| least.min(found)));
             }
-            let smallest = channel.spec.smallest_packet(experiment.packet());
-            let fastest = experiment.link(from, experiment.link_out(channel, hop));
-            let fastest = fastest.map_or(Span::ZERO, |link| link.transmit(smallest));
-            let least = fastest.saturating_add(experiment.launch(from).unwrap_or_default());
-            return Ok((limits(1), last.kept.saturating_sub(least).saturating_add(horizon)));
         }
-        if first > 0 {
-            return Err(Uncovered::FifoEarly);
-        }
-        match conforms(channel) && channel.carries.is_none() && experiment.commands.is_empty() {
-            // A period is rounded to the picosecond.
-            true => Ok((limits(channel.spec.burst), Span::from_ps(1))),
-            false => Err(Uncovered::FifoExcess),
-        }
+        jitter.map(|jitter| (limits(1), jitter)).ok_or(without)
     }
 
     /// Whether `channel` passes a regulator at one of `hops`.

@@ -18,6 +18,7 @@ mod fast_links;
 mod faults;
 mod fifo;
 mod fifo_ends;
+mod fifo_rates;
 mod fifo_relays;
 mod framing;
 mod goodput;
