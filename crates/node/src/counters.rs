@@ -15,6 +15,9 @@ pub enum DropCause {
     Old,
     /// Sizes or times that the contract does not have.
     Contract,
+    /// A packet that the interval of its channel would hold for longer than the deadline: stops of nodes
+    /// before moved packets together, time and again.
+    Behind,
     /// The packets of the channel that may wait are all there.
     Buffers,
     /// Signalling that is no message, or the queue of the signalling channel is full.

@@ -10,8 +10,9 @@ use crate::config::NodeConfig;
 use crate::counters::DropCause;
 use crate::faults::NodeFault;
 use crate::flow::{Key, apart, key, number, wire};
+use crate::frame::{encoded, one_packet};
 use crate::link::{Frame, Kind};
-use crate::node::{DATAGRAM, Node, encoded, one_packet};
+use crate::node::{DATAGRAM, Node};
 
 /// Nodes that a datagram, or a record of clocks, passes at most.
 pub(crate) const MOST_HOPS: u64 = 32;
@@ -153,10 +154,10 @@ impl Node {
         Ok(due)
     }
 
-    /// A packet of a channel arrived from `from`.
+    /// A packet of a channel that `arrived` from `from` is handled.
     pub(crate) fn on_packet(
         &mut self,
-        now: Time,
+        (now, arrived): (Time, Time),
         from: NodeId,
         header: &TransportHeader,
         payload: &[u8],
@@ -175,7 +176,7 @@ impl Node {
         if left > flow.contract.deadline || header.class != Class::RealTime {
             return self.counters.drop(DropCause::Contract);
         }
-        let due = now.saturating_add(left);
+        let due = arrived.saturating_add(left);
         match flow.place.to {
             None => self.on_arrival(now, of, header, payload, due),
             Some(to) => self.relay(now, (of, to), header, payload, frame, due),
@@ -212,8 +213,11 @@ impl Node {
             _ if unregulated => due,
             _ => due.max(flow.next),
         };
-        if !fits || at > now.saturating_add(flow.contract.deadline) {
+        if !fits {
             return self.counters.drop(DropCause::Contract);
+        }
+        if at > now.saturating_add(flow.contract.deadline) {
+            return self.counters.drop(DropCause::Behind);
         }
         if flow.waiting >= flow.most {
             return self.counters.drop(DropCause::Buffers);

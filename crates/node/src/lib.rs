@@ -61,6 +61,7 @@ mod data;
 pub mod faults;
 mod flow;
 mod follow;
+mod frame;
 mod line;
 mod link;
 mod memory;

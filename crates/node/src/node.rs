@@ -8,7 +8,7 @@ use laxity_signalling::identity::{GlobalChannelId, NodeId, Port, Program, Versio
 use laxity_signalling::quota::Quotas;
 use laxity_signalling::resources::Resources;
 use laxity_signalling::{Jitter, Manager, codec};
-use laxity_transport::{HEADER_LEN, Timing, TransportHeader, WireChannelId as Wire};
+use laxity_transport::{HEADER_LEN, Timing, TransportHeader};
 use laxity_units::{Bytes, Span, Time};
 
 use crate::command::{Command, Departure, Failure, ProgramAnswer, Response};
@@ -17,6 +17,7 @@ use crate::counters::{DropCause, NodeCounters};
 use crate::data::Source;
 use crate::faults::NodeFault;
 use crate::flow::{Flow, Key};
+use crate::frame::one_packet;
 use crate::line::Lines;
 use crate::link::{Kind, Link, Subject, is_promised};
 use crate::queue::Queue;
@@ -126,7 +127,14 @@ impl Node {
 
     /// Handles a frame that arrived from the neighbour `from`. No bytes make it panic.
     pub fn handle_frame(&mut self, now: Time, from: NodeId, frame: &[u8]) {
+        self.handle_waiting_frame(now, Span::ZERO, from, frame);
+    }
+
+    /// The same of a frame that has `waited` in the host before. The time that is left to its packet
+    /// counts from its arrival, or a stop of the node would move the packets of a channel together.
+    pub fn handle_waiting_frame(&mut self, now: Time, waited: Span, from: NodeId, frame: &[u8]) {
         let now = self.time(now);
+        let arrived = now.saturating_sub(waited);
         self.counters.frames += 1;
         if !self.links.contains_key(&from) {
             return self.counters.drop(DropCause::Link);
@@ -137,7 +145,7 @@ impl Node {
         match header.channel.local {
             SIGNALLING => self.on_signals(now, from, payload),
             DATAGRAM => self.on_datagram(now, &header, payload),
-            _ => self.on_packet(now, from, &header, payload, frame),
+            _ => self.on_packet((now, arrived), from, &header, payload, frame),
         }
     }
 
@@ -444,7 +452,7 @@ impl Node {
             | SourceEvent::Changed { channel, .. }
             | SourceEvent::ChangeRefused { channel, .. }
             | SourceEvent::Closed { channel, .. }
-            | SourceEvent::Lost { channel } => self.sources.get(&channel).map(|source| source.program),
+            | SourceEvent::Lost { channel, .. } => self.sources.get(&channel).map(|source| source.program),
             SourceEvent::Opened { channel, port } => {
                 if let Some(receiver) = self.receivers.get_mut(&channel) {
                     receiver.port = port;
@@ -459,39 +467,11 @@ impl Node {
             SourceEvent::Changed { channel, version, .. } => self.promised(channel, version),
             SourceEvent::Refused { channel, .. }
             | SourceEvent::Closed { channel, .. }
-            | SourceEvent::Lost { channel } => {
+            | SourceEvent::Lost { channel, .. } => {
                 self.sources.remove(&channel);
             }
             _ => {}
         }
         self.answers.push_back(ProgramAnswer { program, event });
     }
-}
-
-/// A frame of one packet that belongs to no channel, with a payload of `parts`.
-pub(crate) fn one_packet(config: &NodeConfig, local: u32, class: Class, parts: &[&[u8]]) -> Vec<u8> {
-    let length = Bytes::new(parts.iter().map(|part| part.len() as u64).sum());
-    let header = TransportHeader {
-        class,
-        channel: Wire { node: config.node.0, local },
-        epoch: config.epoch.0,
-        message: 0,
-        fragment: 0,
-        fragments: 1,
-        message_length: length,
-        payload_length: length,
-        timing: Timing::None,
-        tag: None,
-        age: Span::ZERO,
-    };
-    encoded(&header, parts)
-}
-
-/// The bytes of a frame.
-pub(crate) fn encoded(header: &TransportHeader, parts: &[&[u8]]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(HEADER_LEN + header.payload_length.get() as usize);
-    bytes.resize(HEADER_LEN, 0);
-    header.encode(&mut bytes).expect("a packet is below 4 GiB and has its space");
-    parts.iter().for_each(|part| bytes.extend_from_slice(part));
-    bytes
 }

@@ -233,7 +233,7 @@ impl Engine {
                     let proved = proved.unwrap_or_default();
                     hidden = hidden.max(proved);
                     let _ = TransportHeader::add_age(frame, waited.saturating_add(proved));
-                    node.handle_frame(now, peer, frame);
+                    node.handle_frame((now, waited), peer, frame);
                 });
                 wire.counters.hidden = wire.counters.hidden.max(hidden);
                 let Some(full) = full else { break };

@@ -19,7 +19,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use serde::{Deserialize, Serialize};
 
 /// The first bytes of a log.
-pub(crate) const MAGIC: &[u8] = b"laxity node log 1\n";
+pub(crate) const MAGIC: &[u8] = b"laxity node log 2\n";
 /// Inputs that may wait for the disk.
 const RING: usize = 1 << 16;
 /// From one look of the writer to the next.
@@ -39,8 +39,8 @@ pub(crate) struct Head {
 /// An input of the node; times in picoseconds.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Input<'a> {
-    /// A frame arrived from a neighbour.
-    Frame(u64, u32, &'a [u8]),
+    /// A frame arrived from a neighbour, and was handled after that wait.
+    Frame((u64, u64), u32, &'a [u8]),
     /// A program gave a command.
     Command(u64, u32, #[serde(borrow)] What<'a>),
     /// Something was due.

@@ -6,7 +6,7 @@ use std::ops::Deref;
 use laxity_node::{Command, Departure, Failure, Node, ProgramAnswer, Response};
 use laxity_signalling::identity::{GlobalChannelId, NodeId, Port, Program};
 use laxity_signalling::quota::Quotas;
-use laxity_units::Time;
+use laxity_units::{Span, Time};
 
 use crate::journal::{Input, Journal, What, hash, limits};
 
@@ -24,10 +24,11 @@ impl Logged {
         Self { node, journal, timeout: None }
     }
 
-    pub(crate) fn handle_frame(&mut self, now: Time, from: NodeId, frame: &[u8]) {
-        self.journal.log(|| Input::Frame(Journal::at(now), from.0, frame));
+    /// A frame that has waited in the host for that long.
+    pub(crate) fn handle_frame(&mut self, (now, waited): (Time, Span), from: NodeId, frame: &[u8]) {
+        self.journal.log(|| Input::Frame((Journal::at(now), waited.as_ps()), from.0, frame));
         self.timeout = None;
-        self.node.handle_frame(now, from, frame);
+        self.node.handle_waiting_frame(now, waited, from, frame);
     }
 
     pub(crate) fn command(

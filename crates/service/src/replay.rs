@@ -119,11 +119,11 @@ impl Run<'_> {
     fn take(&mut self, input: Input<'_>) -> Result<(), String> {
         self.seen.inputs += 1;
         match input {
-            Input::Frame(now, from, frame) => {
+            Input::Frame((now, waited), from, frame) => {
                 let now = self.at(now);
                 self.seen.frames.0 += 1;
                 self.passed(now, from, false, frame);
-                self.node.handle_frame(now, NodeId(from), frame);
+                self.node.handle_waiting_frame(now, Span::from_ps(waited), NodeId(from), frame);
             }
             Input::Command(now, program, what) => {
                 let now = self.at(now);

@@ -49,7 +49,7 @@ pub(crate) fn config(at: u32, count: u32) -> NodeConfig {
 }
 
 enum Item {
-    Arrive { from: usize, bytes: Vec<u8> },
+    Arrive { from: usize, bytes: Vec<u8>, at: Time },
     Free(usize),
     Wake,
 }
@@ -77,6 +77,10 @@ pub(crate) struct Line {
     pub(crate) seen: Vec<(Time, usize, Seen)>,
     /// A packet is given to the next node this much later.
     pub(crate) delay: Span,
+    /// Packets that leave node 0 are lost.
+    pub(crate) cut: bool,
+    /// A node that stops, from when and until when.
+    pub(crate) stop: Option<(usize, Time, Time)>,
 }
 
 impl Line {
@@ -92,6 +96,8 @@ impl Line {
             flood: false,
             seen: Vec::new(),
             delay: Span::ZERO,
+            cut: false,
+            stop: None,
         };
         for node in 0..line.nodes.len() {
             line.command(node, Command::Listen(PORT));
@@ -127,9 +133,18 @@ impl Line {
         while let Some(entry) = self.calendar.first_entry().filter(|entry| entry.key().0 <= end) {
             let ((at, _), (node, item)) = entry.remove_entry();
             self.now = at;
+            if let Some((_, _, end)) = self.stop.filter(|stop| stop.0 == node && stop.1 <= at && at < stop.2)
+            {
+                if let Item::Wake = item {
+                    self.wakes[node] = end;
+                }
+                self.at(end, node, item);
+                continue;
+            }
             match item {
-                Item::Arrive { from, bytes } => {
-                    self.nodes[node].handle_frame(at, NodeId(from as u32), &bytes);
+                Item::Arrive { from, bytes, at: arrived } => {
+                    let waited = at.saturating_since(arrived);
+                    self.nodes[node].handle_waiting_frame(at, waited, NodeId(from as u32), &bytes);
                 }
                 Item::Free(to) => self.nodes[node].transmitted(NodeId(to as u32)),
                 // Another wake-up took its place.
@@ -164,7 +179,11 @@ impl Line {
             self.seen.extend(departure.map(|departure| (now, at, Seen::Left(departure))));
             let end = now + Span::from_us(bytes.len() as u64);
             self.at(end, at, Item::Free(to));
-            self.at(end + WAY + self.delay, to, Item::Arrive { from: at, bytes });
+            let arrival = end + WAY + self.delay;
+            if self.cut && at == 0 {
+                continue;
+            }
+            self.at(arrival, to, Item::Arrive { from: at, bytes, at: arrival });
         }
         while let Some(answer) = self.nodes[at].poll_answer() {
             self.seen.push((now, at, Seen::Event(answer.event)));
