@@ -23,7 +23,7 @@ fn raised(error: client::Error) -> PyErr {
     match error {
         client::Error::Refused(_) => Refused::new_err(text),
         client::Error::Excess => Excess::new_err(text),
-        client::Error::Lost | client::Error::Disconnected => Lost::new_err(text),
+        client::Error::Lost | client::Error::Ended | client::Error::Disconnected => Lost::new_err(text),
         _ => Error::new_err(text),
     }
 }

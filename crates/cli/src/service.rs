@@ -105,7 +105,7 @@ fn finish(outcome: Result<Exit, Error>, terminal: &mut Terminal) -> Exit {
     outcome.unwrap_or_else(|error| {
         terminal.error(&clean(&error.to_string()));
         match error {
-            Error::Refused(_) | Error::Lost | Error::Excess | Error::Length => Exit::Fails,
+            Error::Refused(_) | Error::Lost | Error::Ended | Error::Excess | Error::Length => Exit::Fails,
             Error::Failed(_) => Exit::BadInput,
             Error::System(_) | Error::Disconnected | Error::Garbled => Exit::Broken,
         }

@@ -97,7 +97,7 @@ impl Channel {
     /// within the contract.
     ///
     /// # Errors
-    /// [`Error::Length`], or [`Error::Lost`] if the channel is over.
+    /// [`Error::Length`], or [`Error::Lost`] or [`Error::Ended`] if the channel is over.
     pub fn send(&mut self, message: &[u8]) -> Result<(), Error> {
         self.wait(|channel| channel.answered() >= channel.sent)?;
         loop {
@@ -122,7 +122,7 @@ impl Channel {
     ///
     /// # Errors
     /// [`Error::Excess`] if the message is beyond the contract, which the message then has not
-    /// used; [`Error::Length`]; [`Error::Lost`].
+    /// used; [`Error::Length`]; [`Error::Lost`]; [`Error::Ended`].
     pub fn try_send(&mut self, message: &[u8]) -> Result<(), Error> {
         self.wait(|channel| channel.answered() >= channel.sent)?;
         let refused = self.slot.refused().load(Ordering::Acquire);
@@ -135,7 +135,7 @@ impl Channel {
     /// [`excess`](Self::excess) counts.
     ///
     /// # Errors
-    /// [`Error::Excess`] if the outbox is full; [`Error::Length`]; [`Error::Lost`].
+    /// [`Error::Excess`] if the outbox is full; [`Error::Length`]; [`Error::Lost`]; [`Error::Ended`].
     pub fn post(&mut self, message: &[u8]) -> Result<(), Error> {
         self.follow();
         let Contract { min_message, max_message, .. } = self.contract;
@@ -153,7 +153,7 @@ impl Channel {
     /// the blocking call of the papers (thesis 3.2).
     ///
     /// # Errors
-    /// [`Error::Lost`].
+    /// [`Error::Lost`], [`Error::Ended`].
     pub fn drain(&mut self) -> Result<(), Error> {
         self.wait(|channel| channel.answered() >= channel.sent)?;
         self.wait(|channel| {
@@ -180,31 +180,42 @@ impl Channel {
         }
     }
 
-    /// Closes the channel: waits until the last message is delivered, then until what the channel
-    /// held is released. A channel that is dropped does not wait, and may lose its last messages.
+    /// Closes the channel: waits until the last message is due at the receiver, then until what the
+    /// channel held is released. A channel that is dropped does not wait, and may lose its last messages.
     ///
     /// # Errors
-    /// The daemon ended.
+    /// [`Error::Lost`] if the channel broke before: its last messages may not have arrived. The daemon
+    /// ended.
     pub fn close(mut self) -> Result<(), Error> {
         self.follow();
-        // A channel that broke has no messages to wait for.
-        if self.drain().is_ok() && self.accepted() > 0 {
-            // The next message would be within the contract at `room_at`, at most a burst before its
-            // logical arrival; the last one is due a deadline after its own.
-            let Contract { interval_ns, burst, deadline_ns, .. } = self.contract;
-            let ahead = interval_ns.saturating_mul(u64::from(burst.saturating_sub(1)));
-            let due =
-                self.slot.room_at().load(Ordering::Acquire).saturating_add(ahead).saturating_add(deadline_ns);
-            while self.check().is_ok() {
-                let left = due.saturating_sub(now());
-                if left == 0 {
-                    break;
-                }
-                std::thread::park_timeout(Duration::from_nanos(left).min(LOOK));
-            }
-        }
+        let passed = match self.drain().and_then(|()| self.wait_for_last()) {
+            // The receiver wants no more.
+            Err(Error::Ended) => Ok(()),
+            passed => passed,
+        };
         self.closed = true;
-        self.end()
+        self.end().and(passed)
+    }
+
+    /// Waits until the last message is due at the receiver.
+    fn wait_for_last(&self) -> Result<(), Error> {
+        if self.accepted() == 0 {
+            return Ok(());
+        }
+        // The next message would be within the contract at `room_at`, at most a burst before its
+        // logical arrival; the last one is due a deadline after its own.
+        let Contract { interval_ns, burst, deadline_ns, .. } = self.contract;
+        let ahead = interval_ns.saturating_mul(u64::from(burst.saturating_sub(1)));
+        let due =
+            self.slot.room_at().load(Ordering::Acquire).saturating_add(ahead).saturating_add(deadline_ns);
+        loop {
+            self.check()?;
+            let left = due.saturating_sub(now());
+            if left == 0 {
+                return Ok(());
+            }
+            std::thread::park_timeout(Duration::from_nanos(left).min(LOOK));
+        }
     }
 
     fn end(&self) -> Result<(), Error> {
@@ -232,7 +243,11 @@ impl Channel {
         if self.inner.is_lost() {
             return Err(Error::Disconnected);
         }
-        if self.slot.state() == SlotState::Open { Ok(()) } else { Err(Error::Lost) }
+        match self.slot.state() {
+            SlotState::Open => Ok(()),
+            SlotState::Ended => Err(Error::Ended),
+            SlotState::Free | SlotState::Broken => Err(Error::Lost),
+        }
     }
 
     fn wait(&self, done: impl Fn(&Self) -> bool) -> Result<(), Error> {

@@ -17,8 +17,10 @@ pub enum Error {
     Excess,
     /// The message is longer than the contract allows, or empty.
     Length,
-    /// The channel broke, or was closed.
+    /// The channel broke.
     Lost,
+    /// The receiver or an administrator ended the channel.
+    Ended,
     /// The request cannot be carried out; the daemon's sentence.
     Failed(String),
     /// The other side does not follow the protocol.
@@ -34,6 +36,7 @@ impl fmt::Display for Error {
             Self::Excess => f.write_str("the message is beyond the contract of its channel"),
             Self::Length => f.write_str("the length of the message is outside the contract"),
             Self::Lost => f.write_str("the channel is over: a node or a link on its route failed"),
+            Self::Ended => f.write_str("the channel is over: its receiver or an administrator ended it"),
             Self::Failed(why) => f.write_str(why),
             Self::Garbled => f.write_str("the other side does not follow the protocol"),
         }

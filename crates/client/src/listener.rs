@@ -16,8 +16,8 @@ use crate::ring::{self, RecordConsumer};
 
 /// Bytes of the ring of a listener.
 pub const CAPACITY: usize = 1 << 20;
-/// Kind of a record: a message of a channel; words: node and epoch, local number, delay in
-/// nanoseconds.
+/// Kind of a record: a message of a channel; words: node and epoch, local number and messages that were
+/// lost before it, delay in nanoseconds.
 pub const MESSAGE: u32 = 0;
 /// Kind of a record: the datagrams of a packet.
 pub const DATAGRAM: u32 = 1;
@@ -34,6 +34,8 @@ pub struct Message {
     /// From the logical arrival at the source to the delivery, as the nodes on the route counted
     /// it; zero for a datagram.
     pub delay: Duration,
+    /// Messages of the channel since the one before it that did not arrive.
+    pub lost: u32,
 }
 
 /// The receiving end of all channels to a name. Dropping it ends them.
@@ -95,18 +97,18 @@ impl Listener {
     pub fn try_recv(&mut self) -> Result<Option<Message>, Error> {
         loop {
             if let Some(payload) = self.packed.next() {
-                return Ok(Some(Message { channel: None, payload, delay: Duration::ZERO }));
+                return Ok(Some(Message { channel: None, payload, delay: Duration::ZERO, lost: 0 }));
             }
             let mut payload = Vec::new();
             let Some(record) = self.consumer.pop(&mut payload).map_err(|_| Error::Garbled)? else {
                 return if self.inner.is_lost() { Err(Error::Disconnected) } else { Ok(None) };
             };
             if record.kind == MESSAGE {
-                let [source, local, delay] = record.words;
+                let [source, of, delay] = record.words;
                 let name =
-                    ChannelName { node: source as u32, epoch: (source >> 32) as u32, local: local as u32 };
-                let delay = Duration::from_nanos(delay);
-                return Ok(Some(Message { channel: Some(name), payload, delay }));
+                    ChannelName { node: source as u32, epoch: (source >> 32) as u32, local: of as u32 };
+                let (delay, lost) = (Duration::from_nanos(delay), (of >> 32) as u32);
+                return Ok(Some(Message { channel: Some(name), payload, delay, lost }));
             }
             self.packed = Packed::new(payload);
         }

@@ -33,8 +33,10 @@ pub enum SlotState {
     Free = 0,
     /// Established.
     Open = 1,
-    /// Broken or closed.
-    Over = 2,
+    /// Over, since a node or a link on the route failed.
+    Broken = 2,
+    /// Over, since an end or an administrator closed it.
+    Ended = 3,
 }
 
 /// The processor of this thread, counted from 1.
@@ -115,7 +117,8 @@ impl OutboxSlot {
         match self.state_word().load(Ordering::Acquire) {
             0 => SlotState::Free,
             1 => SlotState::Open,
-            _ => SlotState::Over,
+            3 => SlotState::Ended,
+            _ => SlotState::Broken,
         }
     }
 

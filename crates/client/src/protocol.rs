@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 /// Version of the protocol; the first request states it.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// The longest datagram in bytes.
 pub const LONGEST: usize = 64 * 1024;
 /// The longest name of a receiver in bytes.
@@ -254,6 +254,10 @@ pub struct Row {
     pub missed: u64,
     /// Of them, those that a stop of the platform covers.
     pub attributed: u64,
+    /// At the destination, messages that did not arrive, though one behind them did.
+    pub lost: u64,
+    /// When the counts begin, in nanoseconds since the start of the daemon.
+    pub since_ns: u64,
 }
 
 /// The reservations of an owner of channels at a node, beside its quota.

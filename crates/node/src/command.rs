@@ -61,6 +61,8 @@ pub struct ProgramMessage {
     pub delay: Span,
     /// The deadline `D` of the contract under which it was sent; zero for a datagram.
     pub bound: Span,
+    /// Messages of the channel since the one before it that did not arrive.
+    pub lost: u32,
 }
 
 /// A packet of a channel, or of the signalling channel of a link, that began to leave this node.

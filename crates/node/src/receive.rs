@@ -26,6 +26,8 @@ pub(crate) struct Receiver {
     pub(crate) port: Port,
     /// The next message.
     expected: u32,
+    /// Messages that did not arrive, until the program has another one.
+    lost: u32,
     /// Complete messages.
     held: BTreeMap<u32, Held>,
     /// The most of them, by contract.
@@ -51,7 +53,7 @@ struct Held {
 
 impl Receiver {
     pub(crate) fn new(port: Port) -> Self {
-        Self { port, expected: 0, held: BTreeMap::new(), most: BTreeMap::new(), armed: None }
+        Self { port, expected: 0, lost: 0, held: BTreeMap::new(), most: BTreeMap::new(), armed: None }
     }
 
     pub(crate) fn resize(&mut self, version: Version, contract: &ChannelContract) {
@@ -92,7 +94,8 @@ impl Node {
                 let (channel, payload) = (Some(of.0), payload.to_vec());
                 let queue = self.queues.entry(receiver.port).or_default();
                 let bound = flow.contract.deadline;
-                return queue.push(ProgramMessage { channel, number, payload, delay: header.age, bound });
+                let delay = header.age;
+                return queue.push(ProgramMessage { channel, number, payload, delay, bound, lost: 0 });
             }
             PacketArrival::Ignored(_) => return self.counters.drop(DropCause::Old),
         };
@@ -155,6 +158,7 @@ impl Node {
                 return self.timers.set(&mut receiver.armed, next, Due::Deliver(channel));
             };
             let (number, held) = next.remove_entry();
+            receiver.lost = receiver.lost.saturating_add(number.saturating_sub(receiver.expected));
             receiver.expected = if unordered { 0 } else { number.saturating_add(1) };
             let port = receiver.port;
             let flow = held.within.and_then(|version| self.flows.get_mut(&(channel, version)));
@@ -176,7 +180,8 @@ impl Node {
         let (age, arrived) = held.age;
         let delay = age.saturating_add(now.saturating_since(arrived));
         let Held { payload, bound, .. } = held;
-        let message = ProgramMessage { channel: Some(channel), number, payload, delay, bound };
+        let lost = self.receivers.get_mut(&channel).map_or(0, |receiver| std::mem::take(&mut receiver.lost));
+        let message = ProgramMessage { channel: Some(channel), number, payload, delay, bound, lost };
         self.queues.entry(port).or_default().push(message);
         self.counters.delivered += 1;
     }
@@ -188,7 +193,7 @@ impl Node {
         let fits = listens && queue.datagrams() < self.config.datagrams;
         if fits {
             let (payload, delay, bound) = (body.to_vec(), Span::ZERO, Span::ZERO);
-            queue.push(ProgramMessage { channel: None, number: 0, payload, delay, bound });
+            queue.push(ProgramMessage { channel: None, number: 0, payload, delay, bound, lost: 0 });
         } else {
             self.counters.drop(DropCause::BestEffort);
         }

@@ -115,6 +115,41 @@ fn lateness_stays_until_the_source_pauses() {
     assert_eq!(broken, [ns(49_935_365), ns(79_935_365), ns(159_935_365)]);
 }
 
+/// Node 1 stops from 20 to 75 ms, and has the messages of 20 and 70 ms at once. The second one leaves it when
+/// it does without a stop, 9935.365 us after it leaves the source.
+#[test]
+fn a_stop_does_not_move_messages_together() {
+    let mut line = Line::new(4, None);
+    let id = line.open(contract(), &ROUTE);
+    for at in [20_000, 70_000, 120_000] {
+        line.until(us(at));
+        line.stop = Some((1, us(20_000), us(75_000)));
+        line.send(id, 500);
+    }
+    line.until(us(200_000));
+    let left = line.left(Some(id)).into_iter().filter(|(_, node, _)| *node == 1).map(|(at, ..)| at);
+    let ns = |ns| Time::ZERO + Span::from_ns(ns);
+    assert_eq!(left.collect::<Vec<_>>(), [us(75_000), ns(79_935_365), ns(129_935_365)]);
+}
+
+/// The messages of 70 and 120 ms do not leave the source's link.
+#[test]
+fn the_message_behind_tells_of_those_that_were_lost() {
+    let mut line = Line::new(4, None);
+    let id = line.open(contract(), &ROUTE);
+    for at in [20_000, 70_000, 120_000, 170_000, 220_000] {
+        line.until(us(at));
+        line.cut = (60_000..130_000).contains(&at);
+        line.send(id, 500);
+    }
+    line.until(us(300_000));
+    let lost = line.seen.iter().filter_map(|(.., seen)| match seen {
+        Seen::Message(message) => Some((message.number, message.lost)),
+        _ => None,
+    });
+    assert_eq!(lost.collect::<Vec<_>>(), [(0, 0), (3, 2), (4, 0)]);
+}
+
 /// A film at the rate of its contract: it has 150 ms of its 200 ms at the nodes that send, as no
 /// local deadline is longer than its interval of 50 ms. After the change it has 75 ms there.
 ///
@@ -274,7 +309,7 @@ fn both_ends_within_a_node_are_programs_of_their_own() {
     while node.poll_answer().is_some() {}
     node.command(us(0), receiver, Command::Close(id)).unwrap();
     let lost = node.poll_answer().unwrap();
-    assert_eq!((lost.program, lost.event), (Some(sender), SourceEvent::Lost { channel: id }));
+    assert_eq!((lost.program, lost.event), (Some(sender), SourceEvent::Lost { channel: id, left: true }));
     // Without a receiver a channel ends as it begins.
     node.command(us(0), receiver, Command::Unlisten(PORT)).unwrap();
     let open = Command::Open { owner: Owner(1), port: PORT, contract: contract(), route: vec![NodeId(1)] };

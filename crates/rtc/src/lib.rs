@@ -51,7 +51,7 @@ fn failed(error: &Error) -> c_int {
     LAST.with(|last| *last.borrow_mut() = text);
     match error {
         Error::Excess => RTC_EXCESS,
-        Error::Lost | Error::Disconnected => RTC_LOST,
+        Error::Lost | Error::Ended | Error::Disconnected => RTC_LOST,
         _ => RTC_FAILED,
     }
 }

@@ -14,6 +14,8 @@ pub struct Measured {
     pub messages: u64,
     /// Messages later than the bound.
     pub missed: u64,
+    /// Messages that did not arrive.
+    pub lost: u64,
     /// The longest delay.
     pub worst: Span,
 }
@@ -21,9 +23,12 @@ pub struct Measured {
 /// The judgement of a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ComparedVerdict {
-    /// No message is later than the bound, simulated or measured.
+    /// No message is later than the bound, simulated or measured, and none is lost.
     Within,
-    /// Messages are late by no more than the longest stop of each node on the route: name and stop.
+    /// Messages did not arrive.
+    Lost(u64),
+    /// Messages are late by no more than the longest stop of each node on the route since the channel was
+    /// opened: name and stop.
     Stopped(Vec<(String, Span)>),
     /// Messages are later than what explains it: a bug.
     Bug,
@@ -60,6 +65,7 @@ fn judge(
     let measured = (!rows.is_empty()).then(|| Measured {
         messages: rows.iter().map(|row| row.messages).sum(),
         missed: rows.iter().map(|row| row.missed).sum(),
+        lost: rows.iter().map(|row| row.lost).sum(),
         worst: Span::from_ns(rows.iter().map(|row| row.worst_ns).max().unwrap_or(0)),
     });
     let late = |worst: Span| worst.saturating_sub(channel.deadline);
@@ -71,21 +77,26 @@ fn judge(
         None => ComparedVerdict::Unmeasured,
         Some(measured) => match another {
             Some(contract) => ComparedVerdict::Another(contract),
+            None if measured.lost > 0 => ComparedVerdict::Lost(measured.lost),
             None if late(measured.worst).is_zero() => ComparedVerdict::Within,
-            None => explained(late(measured.worst), predicted, states),
+            None => explained(late(measured.worst), &rows, predicted, states),
         },
     };
     (measured, verdict)
 }
 
 /// Whether stops of the nodes on the route explain that a message is `late`.
-fn explained(late: Span, predicted: &Predicted, states: &[NodeStatus]) -> ComparedVerdict {
+fn explained(late: Span, rows: &[&Row], predicted: &Predicted, states: &[NodeStatus]) -> ComparedVerdict {
     let on_route: Vec<&NodeStatus> =
         states.iter().filter(|state| predicted.route.contains(&state.name)).collect();
     let without_stop = ["late_unexplained", "late_by_overruns"];
     let unexplained: u64 =
         without_stop.iter().flat_map(|name| on_route.iter().map(|state| state.counter(name))).sum();
-    let longest = |state: &&NodeStatus| Span::from_us(state.counter("stall_longest_us"));
+    let longest = |state: &&NodeStatus| {
+        let is_it = |row: &&Row| rows.iter().any(|at_end| at_end.channel == row.channel);
+        let since = state.rows.iter().filter(is_it).map(|row| row.since_ns).min();
+        longest_stop(state, since.unwrap_or(0))
+    };
     let stops: Vec<(String, Span)> = on_route
         .iter()
         .map(|state| (state.name.clone(), longest(state)))
@@ -93,6 +104,18 @@ fn explained(late: Span, predicted: &Predicted, states: &[NodeStatus]) -> Compar
         .collect();
     let all = stops.iter().map(|(_, stop)| *stop).fold(Span::ZERO, Span::saturating_add);
     if unexplained == 0 && late <= all { ComparedVerdict::Stopped(stops) } else { ComparedVerdict::Bug }
+}
+
+/// The longest stop of a node since an instant of its clock, in nanoseconds. Of stops that the status does not
+/// have any more the longest of all is assumed.
+fn longest_stop(state: &NodeStatus, since: u64) -> Span {
+    let has_all = state.counter("stalls") <= state.stalls.len() as u64;
+    if !has_all && state.stalls.last().is_none_or(|(at, _)| *at > since) {
+        return Span::from_us(state.counter("stall_longest_us"));
+    }
+    let behind = |(at, length): &&(u64, u64)| at.saturating_add(*length) > since;
+    let longest = state.stalls.iter().filter(behind).map(|(_, length)| *length).max();
+    Span::from_ns(longest.unwrap_or(0))
 }
 
 #[cfg(test)]
@@ -124,6 +147,8 @@ mod tests {
             worst_ns: ms * 1_000_000,
             missed: u64::from(ms > 40),
             attributed: 0,
+            lost: 0,
+            since_ns: 5_000_000,
         };
         NodeStatus {
             name: name.to_owned(),
@@ -151,10 +176,18 @@ mod tests {
         assert_eq!(verdict(&[state("n1", Some(9), &[])]), ComparedVerdict::Unmeasured, "it ends at n3");
         assert_eq!(verdict(&[state("n3", Some(40), &[])]), ComparedVerdict::Within);
         assert_eq!(verdict(&[state("n3", Some(41), &[])]), ComparedVerdict::Bug);
-        let stopped = state("n2", None, &[("stall_longest_us", 1000)]);
+        let stopped = state("n2", None, &[("stalls", 40), ("stall_longest_us", 1000)]);
         let stops = vec![("n2".to_owned(), Span::from_ms(1))];
         assert_eq!(verdict(&[state("n3", Some(41), &[]), stopped.clone()]), ComparedVerdict::Stopped(stops));
         assert_eq!(verdict(&[state("n3", Some(42), &[]), stopped.clone()]), ComparedVerdict::Bug);
+        let mut before = state("n3", Some(41), &[("stalls", 1), ("stall_longest_us", 2000)]);
+        before.stalls = vec![(3_000_000, 2_000_000)];
+        assert_eq!(verdict(&[before.clone()]), ComparedVerdict::Bug, "it ended as the channel was opened");
+        before.stalls = vec![(3_000_001, 2_000_000)];
+        let stops = vec![("n3".to_owned(), Span::from_ms(2))];
+        assert_eq!(verdict(&[before.clone()]), ComparedVerdict::Stopped(stops));
+        before.rows[0].lost = 3;
+        assert_eq!(verdict(&[before]), ComparedVerdict::Lost(3));
         let late = state("n3", Some(41), &[("late_unexplained", 1)]);
         assert_eq!(verdict(&[late, stopped]), ComparedVerdict::Bug);
         for change in [

@@ -32,7 +32,8 @@ impl Inbox {
         let record = match message.channel {
             Some(channel) => {
                 let source = u64::from(channel.node.0) | u64::from(channel.epoch.0) << 32;
-                RingRecord { kind: MESSAGE, words: [source, channel.local.into(), delay] }
+                let of = u64::from(channel.local) | u64::from(message.lost) << 32;
+                RingRecord { kind: MESSAGE, words: [source, of, delay] }
             }
             None => RingRecord { kind: DATAGRAM, words: [0; 3] },
         };
@@ -61,7 +62,7 @@ impl Engine {
             let received = self.node.command(now, inbox.program, Command::Receive(port));
             let Ok(Response::Received(message)) = received else { break };
             if let Some(channel) = message.channel {
-                self.ledger.delivered(channel, message.delay, message.bound);
+                self.ledger.delivered(now, channel, &message);
             }
             inbox.kept = inbox.put(message);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use laxity_node::Departure;
+use laxity_node::{Departure, ProgramMessage};
 use laxity_signalling::identity::{GlobalChannelId, NodeId};
 use laxity_units::{Span, Time};
 
@@ -21,6 +21,10 @@ pub(crate) struct Account {
     pub(crate) worst: Span,
     pub(crate) missed: u64,
     pub(crate) attributed: u64,
+    /// Messages that did not arrive, though one behind them did.
+    pub(crate) lost: u64,
+    /// Since when the counts are.
+    pub(crate) since: Time,
     /// Messages of the channel are delivered at this node.
     ends_here: bool,
 }
@@ -40,6 +44,8 @@ pub(crate) struct Ledger {
     pub(crate) missed: u64,
     /// The part of it that stops of the platform cover.
     pub(crate) attributed: u64,
+    /// Messages of channels that end here and did not arrive.
+    pub(crate) lost: u64,
     /// Late packets of channels that stops cover with turns beyond the stated delay of the host.
     pub(crate) overrun: u64,
     /// Late packets of channels that neither covers.
@@ -58,6 +64,7 @@ impl Ledger {
             late_signals: 0,
             missed: 0,
             attributed: 0,
+            lost: 0,
             overrun: 0,
             unexplained: 0,
             laxity: [0; EDGES],
@@ -65,15 +72,15 @@ impl Ledger {
         }
     }
 
-    fn account(&mut self, channel: GlobalChannelId) -> &mut Account {
-        self.accounts.entry(channel).or_default()
+    fn account(&mut self, now: Time, channel: GlobalChannelId) -> &mut Account {
+        self.accounts.entry(channel).or_insert(Account { since: now, ..Account::default() })
     }
 
     /// A message was accepted at the source: how many packets the node transmits. A message of a channel
     /// within the node counts when it is delivered.
-    pub(crate) fn accepted(&mut self, channel: GlobalChannelId, length: usize) -> u64 {
+    pub(crate) fn accepted(&mut self, now: Time, channel: GlobalChannelId, length: usize) -> u64 {
         let packets = (length as u64).div_ceil(self.packet).max(1);
-        let account = self.account(channel);
+        let account = self.account(now, channel);
         if account.ends_here {
             return 0;
         }
@@ -82,13 +89,13 @@ impl Ledger {
     }
 
     /// A message was beyond its contract.
-    pub(crate) fn exceeded(&mut self, channel: GlobalChannelId) {
-        self.account(channel).excess += 1;
+    pub(crate) fn exceeded(&mut self, now: Time, channel: GlobalChannelId) {
+        self.account(now, channel).excess += 1;
     }
 
     /// A channel ends here.
-    pub(crate) fn opened(&mut self, channel: GlobalChannelId) {
-        self.account(channel).ends_here = true;
+    pub(crate) fn opened(&mut self, now: Time, channel: GlobalChannelId) {
+        self.account(now, channel).ends_here = true;
     }
 
     /// A channel is over.
@@ -117,17 +124,19 @@ impl Ledger {
             self.unexplained += u64::from(!covered && !overrun);
         }
         let relayed = u64::from(channel.node != self.node);
-        let account = self.account(channel);
+        let account = self.account(departure.logical_arrival, channel);
         account.worst = account.worst.max(departure.end.saturating_since(departure.logical_arrival));
         account.missed += u64::from(is_late);
         account.attributed += u64::from(covered);
         account.messages += relayed;
     }
 
-    /// A message was delivered to its receiver `delay` after its logical arrival, with the bound of its
-    /// contract.
-    pub(crate) fn delivered(&mut self, channel: GlobalChannelId, delay: Span, bound: Span) {
-        let account = self.account(channel);
+    /// A message was delivered to its receiver.
+    pub(crate) fn delivered(&mut self, now: Time, channel: GlobalChannelId, message: &ProgramMessage) {
+        let ProgramMessage { delay, bound, lost, .. } = *message;
+        self.lost += u64::from(lost);
+        let account = self.account(now, channel);
+        account.lost += u64::from(lost);
         account.messages += 1;
         account.worst = account.worst.max(delay);
         if delay > bound {
@@ -158,15 +167,22 @@ mod tests {
 
     use super::*;
 
+    fn message(ms: u64, lost: u32) -> ProgramMessage {
+        let (delay, bound) = (Span::from_ms(ms), Span::from_ms(5));
+        ProgramMessage { channel: None, number: 0, payload: Vec::new(), delay, bound, lost }
+    }
+
+    const AT: Time = Time::from_ps(7);
+
     /// A message is counted once: where it is accepted, or within a node where it is delivered.
     #[test]
     fn a_message_within_a_node_has_no_packets() {
         let mut ledger = Ledger::new(NodeId(1), 1344);
         let channel = |local| GlobalChannelId { node: NodeId(1), epoch: Epoch(1), local };
-        assert_eq!(ledger.accepted(channel(0), 1345), 2);
-        ledger.opened(channel(1));
-        assert_eq!(ledger.accepted(channel(1), 1345), 0);
-        ledger.delivered(channel(1), Span::from_ms(1), Span::from_ms(5));
+        assert_eq!(ledger.accepted(AT, channel(0), 1345), 2);
+        ledger.opened(AT, channel(1));
+        assert_eq!(ledger.accepted(AT, channel(1), 1345), 0);
+        ledger.delivered(AT, channel(1), &message(1, 0));
         assert_eq!([0, 1].map(|local| ledger.get(channel(local)).messages), [1, 1]);
     }
 
@@ -174,11 +190,12 @@ mod tests {
     fn what_a_channel_missed_counts_after_its_end() {
         let mut ledger = Ledger::new(NodeId(2), 1344);
         let channel = GlobalChannelId { node: NodeId(1), epoch: Epoch(1), local: 0 };
-        ledger.opened(channel);
-        ledger.delivered(channel, Span::from_ms(5), Span::from_ms(5));
-        ledger.delivered(channel, Span::from_ms(6), Span::from_ms(5));
-        assert_eq!((ledger.get(channel).messages, ledger.get(channel).missed), (2, 1));
+        ledger.opened(AT, channel);
+        ledger.delivered(Time::MAX, channel, &message(5, 0));
+        ledger.delivered(Time::MAX, channel, &message(6, 3));
+        let Account { messages, missed, lost, since, .. } = ledger.get(channel);
+        assert_eq!((messages, missed, lost, since), (2, 1, 3, AT));
         ledger.closed(channel);
-        assert_eq!((ledger.get(channel).missed, ledger.missed, ledger.attributed), (0, 1, 0));
+        assert_eq!((ledger.get(channel).missed, ledger.missed, ledger.attributed, ledger.lost), (0, 1, 0, 3));
     }
 }

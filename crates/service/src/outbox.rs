@@ -107,12 +107,12 @@ impl Outbox {
         }
     }
 
-    /// The channel of a slot is over.
-    pub(crate) fn end(&mut self, slot: u32) {
+    /// The channel of a slot is over, in that state.
+    pub(crate) fn end(&mut self, slot: u32, state: SlotState) {
         if let Some(place) = self.channels.get_mut(slot as usize)
             && let Place::Open(open) = std::mem::replace(place, Place::Over)
         {
-            open.slot.set_state(SlotState::Over);
+            open.slot.set_state(state);
         }
     }
 
@@ -194,13 +194,13 @@ impl Engine {
                 let ahead = contract.min_interval.saturating_mul(contract.burst.into());
                 let room = self.clock.monotonic(next.saturating_sub(ahead));
                 slot.room_at().store(room, Ordering::Relaxed);
-                let packets = self.ledger.accepted(channel, payload.len());
+                let packets = self.ledger.accepted(now, channel, payload.len());
                 slot.packets().fetch_add(packets, Ordering::Relaxed);
                 slot.accepted().fetch_add(1, Ordering::Release);
             }
             failed => {
                 if failed == Err(Failure::Excess) {
-                    self.ledger.exceeded(channel);
+                    self.ledger.exceeded(now, channel);
                 }
                 slot.refused().fetch_add(1, Ordering::Release);
             }

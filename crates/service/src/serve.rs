@@ -1,5 +1,6 @@
 //! The requests of control, and what the node says.
 
+use laxity_client::outbox::SlotState;
 use laxity_client::protocol::{Direction, Row};
 use laxity_node::{Command, Failure, Response};
 use laxity_signalling::HeldContract;
@@ -184,17 +185,18 @@ impl Engine {
                 self.finish(channel, Outcome::Refused(refused));
             }
             SourceEvent::Closed { channel, .. } => {
-                self.forget(channel);
+                self.forget(channel, SlotState::Ended);
                 self.finish(channel, Outcome::Done);
             }
-            SourceEvent::Lost { channel } => {
-                if let Some((program, slot)) = self.forget(channel) {
+            SourceEvent::Lost { channel, left } => {
+                let state = if left { SlotState::Ended } else { SlotState::Broken };
+                if let Some((program, slot)) = self.forget(channel, state) {
                     self.answer(FromEngine::Lost(program, slot));
                 }
                 self.finish(channel, Outcome::Unknown);
             }
             SourceEvent::Opened { channel, port } => {
-                self.ledger.opened(channel);
+                self.ledger.opened(self.clock.now(), channel);
                 if let Some(program) = program {
                     self.answer(FromEngine::Connected(program, port, channel));
                 }
@@ -225,11 +227,11 @@ impl Engine {
         self.done(request, Outcome::Opened(slot, channel));
     }
 
-    fn forget(&mut self, channel: GlobalChannelId) -> Option<(Program, u32)> {
+    fn forget(&mut self, channel: GlobalChannelId, state: SlotState) -> Option<(Program, u32)> {
         self.ledger.closed(channel);
         let (program, slot) = self.slots.remove(&channel)?;
         if let Some(outbox) = self.outboxes.get_mut(&program) {
-            outbox.end(slot);
+            outbox.end(slot, state);
         }
         Some((program, slot))
     }
@@ -294,6 +296,8 @@ impl Engine {
             worst_ns: ns(account.worst),
             missed: account.missed,
             attributed: account.attributed,
+            lost: account.lost,
+            since_ns: account.since.as_ps() / 1000,
         };
         (row, held.place.port)
     }
@@ -316,6 +320,7 @@ impl Engine {
             ("signals_late".to_owned(), self.ledger.late_signals),
             ("missed".to_owned(), self.ledger.missed),
             ("missed_by_stops".to_owned(), self.ledger.attributed),
+            ("lost".to_owned(), self.ledger.lost),
             ("late_by_overruns".to_owned(), self.ledger.overrun),
             ("late_unexplained".to_owned(), self.ledger.unexplained),
             ("work_us".to_owned(), self.work.as_ps() / 1_000_000),

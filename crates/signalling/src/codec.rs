@@ -116,7 +116,7 @@ pub fn encode(message: &ContractMessage, bytes: &mut [u8]) -> Result<usize, TooS
             out.list(deadlines, |out, deadline| out.u64(deadline.as_ps()));
         }
         Body::Refuse { refused, beyond } => put_refusal(&mut out, refused, *beyond),
-        Body::Refreshed | Body::Unknown => {}
+        Body::Refreshed | Body::Unknown | Body::Left => {}
     }
     let length = out.at;
     match u16::try_from(length) {
@@ -153,6 +153,7 @@ pub fn decode(bytes: &[u8]) -> Result<ContractMessage, Malformed> {
         6 => Body::Refreshed,
         7 => Body::Released { route: from.list(4, |from| Ok(NodeId(from.u32()?)))? },
         8 => Body::Unknown,
+        9 => Body::Left,
         _ => return Err(Malformed::Word),
     };
     match from.bytes {

@@ -69,10 +69,12 @@ pub enum SourceEvent {
         /// The destination answered, so every node that can be reached has released it.
         everywhere: bool,
     },
-    /// The channel broke: a node or a link on its route failed.
+    /// The channel is over: a node or a link on its route failed, or the receiver left it.
     Lost {
         /// Which.
         channel: GlobalChannelId,
+        /// The receiver left it.
+        left: bool,
     },
     /// At the destination: a channel is established to `port`.
     Opened {

@@ -20,6 +20,7 @@
 //! | `Release` | forward | the channel is over; carries the route |
 //! | `Released` | back | the release came to the destination |
 //! | `Unknown` | either | the sender does not hold the contract: the path is broken there |
+//! | `Left` | back | the same, since the receiver has left the channel |
 //!
 //! # States
 //!
@@ -36,7 +37,7 @@
 //! | established, changing | `Commit` | established, retiring the old version | `Changed` |
 //! | established, changing | `Refuse`, patience is over | established: `Refresh` | `ChangeRefused` |
 //! | established, retiring | last old message is delivered | established: `Refresh` ends the old version | |
-//! | established | `Unknown`, no answer for a lease | closing: `Release` | `Lost` |
+//! | established | `Unknown`, `Left`, no answer for a lease | closing: `Release` | `Lost` |
 //! | opening, established | `close`, lease of the program is over | closing: `Release` | `Closed` at the end |
 //! | closing | timer | closing: `Release` again | |
 //! | closing | `Released`, patience is over | – | `Closed` if it is due |
@@ -46,7 +47,7 @@
 //! | – | `Ask` that fits | tentative; at the destination committed, which answers |
 //! | – | `Ask` that does not fit | –: `Refuse` |
 //! | tentative | `Commit` | committed |
-//! | tentative, committed | `Refuse`, `Release`, `Unknown`, `Refresh` that does not name it, end of the lease, newer epoch of the source | – |
+//! | tentative, committed | `Refuse`, `Release`, `Unknown`, `Left`, `Refresh` that does not name it, end of the lease, newer epoch of the source | – |
 //! | committed | `Refresh` that names it | committed for another lease; the receiver is notified of `Opened` once |
 //!
 //! Within a node, on a route of that node alone, source and destination are one: no message is sent,

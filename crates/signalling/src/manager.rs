@@ -134,7 +134,7 @@ impl<R: Resources> Manager<R> {
             Body::Refuse { refused, beyond } => self.on_refuse(now, from, about, refused, beyond),
             Body::Refreshed => self.on_refreshed(now, from, about),
             Body::Released { route } => self.on_released(from, about, route),
-            Body::Unknown => self.on_unknown(now, from, about),
+            Body::Unknown | Body::Left => self.on_unknown(now, from, about, body),
         }
     }
 

@@ -66,13 +66,15 @@ pub enum Body {
     },
     /// The sender does not hold the channel with this version.
     Unknown,
+    /// The same, since the receiver has left the channel.
+    Left,
 }
 
 impl Body {
     /// The kinds of messages that travel from the source, as [`kind`](Self::kind) numbers them.
     pub const FORWARD: std::ops::RangeInclusive<u8> = 1..=3;
     /// The kinds of messages that travel to the source.
-    pub const BACKWARD: std::ops::RangeInclusive<u8> = 4..=8;
+    pub const BACKWARD: std::ops::RangeInclusive<u8> = 4..=9;
 
     /// The number of the kind, as bytes have it.
     pub const fn kind(&self) -> u8 {
@@ -85,6 +87,7 @@ impl Body {
             Self::Refreshed => 6,
             Self::Released { .. } => 7,
             Self::Unknown => 8,
+            Self::Left => 9,
         }
     }
 }

@@ -123,14 +123,15 @@ pub(crate) struct Recv {
     /// The name to listen at.
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
-    /// Ends after N messages.
+    /// Ends after N messages. The exit code is 4 if fewer came until the end.
     #[arg(long, value_name = "N")]
     pub(crate) count: Option<u64>,
     /// Ends after this time.
     #[arg(long = "for", value_name = "TIME")]
     pub(crate) time: Option<Span>,
     /// Writes a table at the end instead of the messages: the worst delay of each channel beside its
-    /// bound. The exit code is 1 if a message is late.
+    /// bound. The exit code is 1 if a message is late or did not arrive though one behind it did, and 4 if
+    /// none came.
     #[arg(long)]
     pub(crate) report: bool,
     /// Sends each message of `laxity ping` back.

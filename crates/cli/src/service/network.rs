@@ -69,7 +69,8 @@ pub(crate) fn compare_with(options: &Compare, terminal: &mut Terminal) -> Exit {
             return Exit::BadInput;
         }
     };
-    let head = ["channel", "bound", "simulated worst", "measured worst", "messages", "late", "judgement"];
+    let head =
+        ["channel", "bound", "simulated worst", "measured worst", "messages", "late", "lost", "judgement"];
     let mut table = headed(&head, 1);
     let mut exit = Exit::Holds;
     let judged = compare(&network, &predicted, &states);
@@ -84,6 +85,7 @@ pub(crate) fn compare_with(options: &Compare, terminal: &mut Terminal) -> Exit {
             of(|measured| measured.worst.to_string()),
             of(|measured| measured.messages.to_string()),
             of(|measured| measured.missed.to_string()),
+            of(|measured| measured.lost.to_string()),
             word,
         ]);
     }
@@ -129,6 +131,7 @@ fn words(verdict: &ComparedVerdict) -> (String, Exit) {
             let stops: Vec<String> = stops.iter().map(stop).collect();
             (format!("late by stops of the platform: {}", stops.join(", ")), Exit::Holds)
         }
+        ComparedVerdict::Lost(lost) => (format!("{lost} messages did not arrive"), Exit::Fails),
         ComparedVerdict::Bug => ("BUG: no stop explains it".to_owned(), Exit::Fails),
         ComparedVerdict::Refused => ("refused".to_owned(), Exit::Holds),
         ComparedVerdict::Another(contract) => {

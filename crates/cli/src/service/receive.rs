@@ -30,6 +30,7 @@ struct Count {
     /// `None` for datagrams, and while the daemon does not know the channel.
     bound: Option<Duration>,
     late: u64,
+    lost: u64,
 }
 
 impl Count {
@@ -62,49 +63,55 @@ fn run(options: &Recv, terminal: &mut Terminal) -> Result<Exit, Error> {
     let outcome = take(options, (&client, &mut listener), &mut counts, &stop);
     // Of what has come before a signal, or before the daemon went, too.
     if options.report {
-        terminal.line("channel        messages     bytes   worst delay         bound      late");
+        terminal.line("channel        messages     bytes   worst delay         bound      late      lost");
         for (channel, count) in &counts {
             let name = channel.map_or_else(|| "datagrams".to_owned(), |name| name.to_string());
             let [worst, bound] = [Some(count.worst), count.bound]
                 .map(|time| time.map_or_else(|| "none".to_owned(), |time| span(time.as_nanos() as u64)));
-            let Count { messages, bytes, late, .. } = count;
-            let mark = if *late > 0 { " !" } else { "" };
+            let Count { messages, bytes, late, lost, .. } = count;
+            let mark = if *late + *lost > 0 { " !" } else { "" };
             terminal.line(&format!(
-                "{name:<14} {messages:>8} {bytes:>9} {worst:>13} {bound:>13} {late:>9}{mark}"
+                "{name:<14} {messages:>8} {bytes:>9} {worst:>13} {bound:>13} {late:>9} {lost:>9}{mark}"
             ));
         }
     }
-    let late = counts.values().any(|count| count.late > 0);
-    outcome.map(|()| if late && options.report { Exit::Fails } else { Exit::Holds })
+    let failed = counts.values().any(|count| count.late + count.lost > 0);
+    let asked = options.count.unwrap_or(options.report.into());
+    outcome.map(|taken| match options.report && failed {
+        true => Exit::Fails,
+        false if taken < asked => Exit::NotJudged,
+        false => Exit::Holds,
+    })
 }
 
-/// Takes messages until their number, the time or a signal ends it.
+/// Takes messages until their number, the time or a signal ends it: how many.
 #[allow(clippy::disallowed_methods, reason = "the user asks for a time by the machine's clock")]
 fn take(
     options: &Recv,
     (client, listener): (&Client, &mut Listener),
     counts: &mut BTreeMap<Option<ChannelName>, Count>,
     stop: &StopOnSignal,
-) -> Result<(), Error> {
+) -> Result<u64, Error> {
     let end = options.time.map(|time| Instant::now() + Duration::from_secs_f64(time.as_secs_f64()));
-    let mut left = options.count;
+    let mut taken = 0;
     let (mut replies, mut out) = (BTreeMap::new(), std::io::stdout().lock());
     let goes_on = || !stop.flag().is_set() && end.is_none_or(|end| Instant::now() < end);
-    while left != Some(0) && goes_on() {
+    while options.count.is_none_or(|count| taken < count) && goes_on() {
         let Some(message) = listener.recv_timeout(LOOK)? else { continue };
         if options.report {
             let count: &mut Count = counts.entry(message.channel).or_default();
             let bound = || message.channel.and_then(|_| bound(client, message.channel));
             count.add(message.payload.len(), message.delay, bound);
+            count.lost += u64::from(message.lost);
         }
-        left = left.map(|left| left - 1);
+        taken += 1;
         if options.echo {
             echo(client, &mut replies, message.channel, &message.payload)?;
         } else if !options.report {
             out.write_all(&message.payload).and_then(|()| out.flush())?;
         }
     }
-    Ok(())
+    Ok(taken)
 }
 
 /// Sends a message of `laxity ping` back, over a channel of the same contract.
@@ -121,7 +128,7 @@ fn echo(
     let reply = replies.get_mut(&name).expect("it was opened");
     match reply.try_send(payload) {
         // The program that asked is gone.
-        Err(Error::Lost) => drop(replies.remove(&name)),
+        Err(Error::Lost | Error::Ended) => drop(replies.remove(&name)),
         Err(Error::Excess) | Ok(()) => {}
         Err(other) => return Err(other),
     }

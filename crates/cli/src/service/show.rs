@@ -102,7 +102,7 @@ fn json_of<T: serde::Serialize>(value: &T) -> String {
 
 pub(crate) fn headline(status: &NodeStatus) -> String {
     // Channels that are over count, too.
-    let (missed, attributed) = (status.counter("missed"), status.counter("missed_by_stops"));
+    let [missed, attributed, lost] = ["missed", "missed_by_stops", "lost"].map(|name| status.counter(name));
     let stops = match status.counter("stalls") {
         0 => "no stop".to_owned(),
         stalls => {
@@ -111,7 +111,7 @@ pub(crate) fn headline(status: &NodeStatus) -> String {
         }
     };
     format!(
-        "{} (node {}), up {} s: {}, {missed} missed ({attributed} of them by stops of the platform), {stops}",
+        "{} (node {}), up {} s: {}, {missed} missed ({attributed} of them by stops of the platform), {lost} lost, {stops}",
         clean(&status.name),
         status.id,
         status.uptime_s,
@@ -142,7 +142,7 @@ fn table(status: &NodeStatus) -> String {
     table.load_style(presets::UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header([
         "channel", "here", "receiver", "size B", "interval", "messages", "excess", "worst", "bound",
-        "missed", "by stops",
+        "missed", "by stops", "lost",
     ]);
     for row in &status.rows {
         let worst =
@@ -159,9 +159,10 @@ fn table(status: &NodeStatus) -> String {
             span(bound(row)),
             row.missed.to_string(),
             row.attributed.to_string(),
+            row.lost.to_string(),
         ]);
     }
-    for column in 3..11 {
+    for column in 3..12 {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
         }

@@ -113,7 +113,8 @@ fn draw_reserved(frame: &mut Frame<'_>, status: &NodeStatus, area: Rect) {
 
 fn table(status: &NodeStatus, first: usize) -> Table<'static> {
     let head = [
-        "channel", "here", "receiver", "messages", "excess", "worst", "bound", "laxity", "missed", "by stops",
+        "channel", "here", "receiver", "messages", "excess", "worst", "bound", "laxity", "missed",
+        "by stops", "lost",
     ];
     let right = |text: String| Cell::from(Text::from(text).alignment(Alignment::Right));
     let rows = status.rows.iter().skip(first).map(|row| {
@@ -131,10 +132,11 @@ fn table(status: &NodeStatus, first: usize) -> Table<'static> {
             right(laxity),
             right(row.missed.to_string()),
             right(row.attributed.to_string()),
+            right(row.lost.to_string()),
         ]);
-        if late { cells.red() } else { cells }
+        if late || row.lost > 0 { cells.red() } else { cells }
     });
-    let widths = [10, 11, 16, 9, 8, 11, 11, 11, 7, 8].map(Constraint::Length);
+    let widths = [10, 11, 16, 9, 8, 10, 10, 10, 7, 8, 6].map(Constraint::Length);
     let header = head.into_iter().enumerate().map(|(at, word)| match at {
         0..3 => Cell::from(word),
         _ => right(word.to_owned()),
@@ -162,6 +164,8 @@ mod tests {
             worst_ns,
             missed: 0,
             attributed: 0,
+            lost: 0,
+            since_ns: 0,
         }
     }
 

@@ -150,7 +150,7 @@ fn names_are_found_everywhere_and_end_with_their_program() {
     let mut channel = client.open("film", film()).unwrap();
     drop(listener);
     until("the name is gone", || client.resolve("film").is_err());
-    until("the channel is over", || matches!(channel.try_send(&[1]), Err(Error::Lost)));
+    until("the channel is over", || matches!(channel.try_send(&[1]), Err(Error::Ended)));
     // A program that is killed is a connection that ends.
     let mut program = net.program("c", &["recv", "film", "--report"]);
     net.know("a", "film");
@@ -158,7 +158,7 @@ fn names_are_found_everywhere_and_end_with_their_program() {
     let mut channel = client.open("film", film()).unwrap();
     program.kill().unwrap();
     program.wait().unwrap();
-    until("the channel is over", || matches!(channel.try_send(&[1]), Err(Error::Lost)));
+    until("the channel is over", || matches!(channel.try_send(&[1]), Err(Error::Ended)));
     until("nothing is held", || net.client("c").status().unwrap().channels == 0);
 }
 
@@ -207,6 +207,7 @@ fn a_dead_relay_is_told_within_the_lease_and_all_is_free() {
         matches!(channel.try_send(&[1]), Err(Error::Lost | Error::Excess))
             && channel.try_send(&[1]).is_err_and(|why| matches!(why, Error::Lost))
     });
+    assert!(matches!(channel.close(), Err(Error::Lost)), "its message may not have arrived");
     for node in ["a", "c"] {
         until("nothing is held", || net.client(node).status().unwrap().channels == 0);
     }

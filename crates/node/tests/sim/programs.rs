@@ -108,7 +108,7 @@ impl Network {
             | SourceEvent::Changed { channel, .. }
             | SourceEvent::ChangeRefused { channel, .. }
             | SourceEvent::Closed { channel, .. }
-            | SourceEvent::Lost { channel } => channel,
+            | SourceEvent::Lost { channel, .. } => channel,
             SourceEvent::Opened { .. } | SourceEvent::Ended { .. } => return,
         };
         let Some(key) = self.ids.get(&id).copied() else {

@@ -122,9 +122,9 @@ impl<R: Resources> Manager<R> {
         }
     }
 
-    /// A neighbour does not hold the version: the path is broken there. The message goes on, away
-    /// from that neighbour.
-    pub(super) fn on_unknown(&mut self, now: Time, from: NodeId, about: About) {
+    /// A neighbour does not hold the version: the path is broken there, or the receiver has left. The
+    /// message goes on, away from that neighbour.
+    pub(super) fn on_unknown(&mut self, now: Time, from: NodeId, about: About, body: Body) {
         let About { channel, version, sequence } = about;
         let Some(hop) = self.hops.get(&channel) else {
             self.counters.unknown += 1;
@@ -136,9 +136,9 @@ impl<R: Resources> Manager<R> {
             match hop.prev {
                 Some(prev) => {
                     self.drop_version(channel, version);
-                    self.send(prev, about, Body::Unknown);
+                    self.send(prev, about, body);
                 }
-                None => self.broken_at_source(now, about),
+                None => self.broken_at_source(now, about, body == Body::Left),
             }
         } else if hop.prev != Some(from) {
             self.counters.contradictory += 1;
@@ -149,7 +149,7 @@ impl<R: Resources> Manager<R> {
             let next = hop.next;
             self.drop_version(channel, version);
             if let Some(next) = next {
-                self.send(next, about, Body::Unknown);
+                self.send(next, about, body);
             }
         }
     }

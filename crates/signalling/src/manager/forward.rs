@@ -288,7 +288,7 @@ impl<R: Resources> Manager<R> {
         }
         match from {
             Some(from) => self.send(from, about, Body::Unknown),
-            None => self.lost(now, about.channel.local),
+            None => self.lost(now, about.channel.local, false),
         }
     }
 

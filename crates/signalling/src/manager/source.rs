@@ -87,12 +87,12 @@ impl<R: Resources> Manager<R> {
         let (prev, sequence) = (hop.prev, hop.sequence);
         let version = hop.slots.iter().find(|slot| slot.deadline.is_some()).map(|slot| slot.version);
         let Some(prev) = prev else {
-            self.lost(now, channel.local);
+            self.lost(now, channel.local, true);
             return Ok(());
         };
         self.drop_channel(channel);
         if let Some(version) = version {
-            self.send(prev, About { channel, version, sequence }, Body::Unknown);
+            self.send(prev, About { channel, version, sequence }, Body::Left);
         }
         Ok(())
     }
@@ -243,7 +243,7 @@ impl<R: Resources> Manager<R> {
                     if established.life != life && !unnoticed {
                         // The destination lost the contract in use, whatever late duplicates made
                         // of it since.
-                        return self.lost(now, channel.local);
+                        return self.lost(now, channel.local, false);
                     }
                     // Messages under the old contract may be ahead of their time by the burst, wait
                     // for those before, and have its deadline.
@@ -298,7 +298,7 @@ impl<R: Resources> Manager<R> {
                     // The refresh frees what a node beyond the refusing one may hold.
                     self.refresh(now, local);
                 } else if established.version == version {
-                    return self.lost(now, local);
+                    return self.lost(now, local, false);
                 }
             }
             State::Closing { .. } => {}
@@ -345,13 +345,14 @@ impl<R: Resources> Manager<R> {
         }
     }
 
-    /// A node on the route does not hold a version that this source asked for or uses.
-    pub(super) fn broken_at_source(&mut self, now: Time, about: About) {
+    /// A node on the route does not hold a version that this source asked for or uses; `left` if the receiver
+    /// has left.
+    pub(super) fn broken_at_source(&mut self, now: Time, about: About, left: bool) {
         let About { channel, version, .. } = about;
         let Some(call) = self.calls.get(&channel.local) else { return };
         match &call.state {
             State::Established(established) if established.version == version => {
-                self.lost(now, channel.local);
+                self.lost(now, channel.local, left);
             }
             State::Established(established)
                 if established.change.is_some_and(|(changing, ..)| changing == version) =>
@@ -364,14 +365,14 @@ impl<R: Resources> Manager<R> {
         }
     }
 
-    /// The channel broke.
-    pub(super) fn lost(&mut self, now: Time, local: u32) {
+    /// The channel broke, or the receiver has `left` it.
+    pub(super) fn lost(&mut self, now: Time, local: u32, left: bool) {
         let channel = self.own(local);
         if !self.broken(Fault::LossNotTold) {
-            self.events.push_back(SourceEvent::Lost { channel });
+            self.events.push_back(SourceEvent::Lost { channel, left });
         }
         if self.broken(Fault::LossToldTwice) {
-            self.events.push_back(SourceEvent::Lost { channel });
+            self.events.push_back(SourceEvent::Lost { channel, left });
         }
         self.begin_release(now, local, false);
     }
@@ -453,7 +454,7 @@ impl<R: Resources> Manager<R> {
             }
             State::Established(established) => {
                 if established.heard.saturating_add(settings.lease) <= now {
-                    return self.lost(now, local);
+                    return self.lost(now, local, false);
                 }
                 let current = established.version;
                 if let Some((version, contract, attempts)) = &mut established.change {

@@ -320,11 +320,14 @@ impl Check {
                     None => Ok(()),
                 }
             }
-            SourceEvent::Lost { .. } => {
+            SourceEvent::Lost { left: by_receiver, .. } => {
                 if record.state != State::Established {
                     return wrong;
                 }
                 record.state = State::Over;
+                if by_receiver && !left {
+                    return Err(format!("{channel} is said to be left, and was not"));
+                }
                 if settled && !left {
                     return Err(format!("{channel} is lost without a fault"));
                 }
@@ -470,7 +473,7 @@ fn channel_of(event: &SourceEvent) -> GlobalChannelId {
         | SourceEvent::Changed { channel, .. }
         | SourceEvent::ChangeRefused { channel, .. }
         | SourceEvent::Closed { channel, .. }
-        | SourceEvent::Lost { channel }
+        | SourceEvent::Lost { channel, .. }
         | SourceEvent::Opened { channel, .. }
         | SourceEvent::Ended { channel } => *channel,
     }

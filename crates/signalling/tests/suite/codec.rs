@@ -78,6 +78,7 @@ fn body() -> impl Strategy<Value = Body> {
         Just(Body::Refreshed),
         route().prop_map(|route| Body::Released { route }),
         Just(Body::Unknown),
+        Just(Body::Left),
     ]
 }
 

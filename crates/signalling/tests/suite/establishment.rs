@@ -226,7 +226,10 @@ fn a_channel_within_a_node_needs_no_message() {
         if leaves {
             row.nodes[0].leave(row.now, channel).unwrap();
             assert_eq!(row.nodes[0].leave(row.now, channel), Err(Unfit::NotHeld));
-            assert_eq!(row.events(0), [SourceEvent::Lost { channel }, SourceEvent::Ended { channel }]);
+            assert_eq!(
+                row.events(0),
+                [SourceEvent::Lost { channel, left: true }, SourceEvent::Ended { channel }]
+            );
         } else {
             row.pass(Settings::default().program_lease);
             assert_eq!(row.events(0).last(), Some(&SourceEvent::Closed { channel, everywhere: true }));

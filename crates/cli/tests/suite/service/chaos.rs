@@ -127,10 +127,13 @@ fn a_link_that_loses_packets_costs_those_messages_alone() {
             }
             assert_eq!(channel.accepted(), messages);
             channel.close().unwrap();
-            let mut numbers = Vec::new();
+            let (mut numbers, mut told) = (Vec::new(), 0);
             while let Some(message) = listener.recv_timeout(300 * MS).unwrap() {
                 numbers.push(number(&message.payload));
+                told += u64::from(message.lost);
             }
+            let sent = numbers.last().map_or(0, |last| u64::from(last + 1));
+            assert_eq!(told, sent - numbers.len() as u64, "{loss} %: {numbers:?}");
             let lost = hop.counts().0 - before;
             assert!(numbers.is_sorted_by(|a, b| a < b), "{loss} %: in order, each once: {numbers:?}");
             let stopped = ["b", "c"].map(|node| net.client(node).status().unwrap());

@@ -53,7 +53,7 @@ fn a_channel_within_a_node_is_one_like_others() {
     // The end of the receiver is the end of its channels.
     let mut channel = sender.open("film", asked).unwrap();
     drop(listener);
-    until("the channel is over", || matches!(channel.try_send(&[1]), Err(Error::Lost)));
+    until("the channel is over", || matches!(channel.try_send(&[1]), Err(Error::Ended)));
     // Best effort within the node.
     let mut mail = receiver.listen("mail").unwrap();
     sender.datagram(sender.resolve("mail").unwrap(), b"hello").unwrap();

@@ -30,7 +30,7 @@ impl Managed<'_> {
         | Answered::Changed { channel: id, .. }
         | Answered::ChangeRefused { channel: id, .. }
         | Answered::Closed { channel: id, .. }
-        | Answered::Lost { channel: id }) = event
+        | Answered::Lost { channel: id, .. }) = event
         else {
             return;
         };

@@ -130,6 +130,7 @@ fn words(mut payload: &[u8]) -> String {
             Ok(Body::Release { .. }) => "release",
             Ok(Body::Released { .. }) => "released",
             Ok(Body::Unknown) => "unknown",
+            Ok(Body::Left) => "left",
             Err(_) => "malformed",
         });
         payload = rest;
