@@ -276,12 +276,12 @@ impl Control {
         session
     }
 
-    /// A session ends. If it was the last one with the neighbour, the link is used no more.
-    pub(crate) fn session_down(&self, peer: NodeId, session: u64) {
+    /// A session ends. If it was the last one with the neighbour, which it answers, the link is used no more.
+    pub(crate) fn session_down(&self, peer: NodeId, session: u64) -> bool {
         {
             let mut state = self.state.borrow_mut();
             if state.sessions.get(&peer).is_none_or(|(number, _)| *number != session) {
-                return;
+                return false;
             }
             state.sessions.remove(&peer);
             state.pulses.remove(&peer);
@@ -290,6 +290,7 @@ impl Control {
         }
         self.warn(format!("session with node {} is down", peer.0));
         self.spread(true);
+        true
     }
 
     /// The clock of each neighbour beside the own one.

@@ -38,6 +38,8 @@ const ALIVE: Duration = Duration::from_secs(1);
 const SILENCE: Duration = Duration::from_millis(3500);
 /// From a failed attempt to the next.
 const RETRY: Duration = Duration::from_millis(300);
+/// A neighbour that has not connected for so long is named.
+const AWAITED: Duration = Duration::from_secs(5);
 /// How long a handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(3);
 /// The longest message in bytes.
@@ -84,6 +86,9 @@ impl From<io::Error> for Broken {
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::System(why) if why.kind() == io::ErrorKind::UnexpectedEof => {
+                f.write_str("the neighbour closed the connection")
+            }
             Self::System(why) => why.fmt(f),
             Self::Peer(why) => f.write_str(why),
         }
@@ -195,7 +200,7 @@ async fn greet(
     Ok(if leads { key } else { theirs })
 }
 
-/// A session from its greeting to its end. Answers whether the neighbour was heard at all.
+/// A session from its greeting to its end. The end is no failure if a newer session is there.
 async fn talk(
     connection: Connection,
     control: &Control,
@@ -237,7 +242,15 @@ async fn talk(
         loop {
             let wait = pulse.borrow().wait(control.now());
             let said = tokio::select! {
-                said = heard.recv() => said.ok_or_else(|| Broken::Peer("a newer session".to_owned()))?,
+                said = heard.recv() => match said {
+                    Some(said) => said,
+                    // The leading node has the newer session a moment later, and ends this one.
+                    None if !leads => {
+                        sleep(RETRY).await;
+                        return Ok(());
+                    }
+                    None => return Ok(()),
+                },
                 _ = alive.tick() => Said::Alive,
                 () = sleep(wait) => match pulse.borrow_mut().request(control.now()) {
                     Some(request) => Said::Clock(request),
@@ -252,8 +265,7 @@ async fn talk(
         ended = writing => ended,
         () = sleep(LIFE + HANDSHAKE) => Ok(()),
     };
-    control.session_down(peer, session);
-    ended
+    if control.session_down(peer, session) { ended } else { Ok(()) }
 }
 
 /// Keeps a session with the neighbour of a link.
@@ -308,9 +320,23 @@ async fn follow(control: Rc<Control>, link: LinkFile, identity: Rc<Identity>) {
         }
     };
     loop {
-        let Ok((stream, from)) = listener.accept().await else {
-            sleep(RETRY).await;
-            continue;
+        let (stream, from) = match timeout(AWAITED, listener.accept()).await {
+            Ok(Ok(accepted)) => accepted,
+            Ok(Err(_)) => {
+                sleep(RETRY).await;
+                continue;
+            }
+            Err(_) => {
+                if !control.is_up(NodeId(link.peer_id)) {
+                    let LinkFile { peer, peer_id, local, .. } = &link;
+                    let why = format!(
+                        "{peer} does not connect to {local}: the node with the lower number connects, and {peer_id} \
+                         is to be its `id`"
+                    );
+                    control.complain(peer, why);
+                }
+                continue;
+            }
         };
         if from.ip() != link.remote.ip() {
             continue;
