@@ -9,6 +9,7 @@ use laxity_signalling::routes::Topology;
 use laxity_units::{Bytes, Rate, Span};
 use serde::Deserialize;
 
+use crate::config::LARGEST_MESSAGE;
 use crate::node_file::{NodeFile, has_list, optional, parsed};
 
 /// A network file.
@@ -163,6 +164,10 @@ impl NodeNetwork {
         for channel in &network.channels {
             if !channel.contract().is_valid() || channel.every.is_some_and(|every| every.is_zero()) {
                 return Err(format!("the channel to `{}`: its values are above zero", channel.name));
+            }
+            if channel.size > LARGEST_MESSAGE {
+                let name = &channel.name;
+                return Err(format!("the channel to `{name}`: `size` is {LARGEST_MESSAGE} at most"));
             }
         }
         if network.floods.iter().any(|flood| flood.rate.is_zero() || flood.size == 0) {

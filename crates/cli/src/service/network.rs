@@ -53,6 +53,10 @@ pub(crate) fn run(path: &Path, terminal: &mut Terminal) -> Exit {
         }
         if outcome.refused.is_some() || outcome.delivered.1 > 0 {
             exit = Exit::Fails;
+        } else if outcome.delivered.0 == 0 {
+            let name = clean(&channel.name);
+            terminal.note(&format!("not judged: no message of `{name}` was delivered in {}", network.time));
+            exit = exit.max(Exit::NotJudged);
         }
     }
     terminal.line(&table.to_string());
