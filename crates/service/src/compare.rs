@@ -1,6 +1,8 @@
 //! Prediction and measurement side by side, channel by channel.
 
-use laxity_client::{NodeStatus, Row};
+use std::collections::BTreeMap;
+
+use laxity_client::{ChannelName, NodeStatus, Row};
 use laxity_units::Span;
 
 use crate::network::{NetworkChannel, NodeNetwork};
@@ -61,7 +63,9 @@ fn judge(
         row.direction.is_destination() && row.name == channel.name && Some(row.channel.node) == from
     };
     let at = states.iter().filter(|state| state.name == channel.to).flat_map(|state| &state.rows);
-    let rows: Vec<&Row> = at.filter(is_it).collect();
+    // During a change of its contract a channel has two rows, with the same counts.
+    let rows: BTreeMap<ChannelName, &Row> = at.filter(is_it).map(|row| (row.channel, row)).collect();
+    let rows: Vec<&Row> = rows.into_values().collect();
     let measured = (!rows.is_empty()).then(|| Measured {
         messages: rows.iter().map(|row| row.messages).sum(),
         missed: rows.iter().map(|row| row.missed).sum(),
