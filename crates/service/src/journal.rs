@@ -173,11 +173,18 @@ impl Journal {
     /// No log.
     pub(crate) const OFF: Self = Self(None);
 
-    /// Begins a log at `path`, which is replaced. The thread that writes ends with the journal.
+    /// Begins a log at `path`. That of the life before gets the ending `.1`: it may show why that life
+    /// ended. The thread that writes ends with the journal.
     ///
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn begin(path: &Path, epoch: Epoch, text: &str) -> io::Result<(Self, JoinHandle<()>)> {
+        let mut before = path.as_os_str().to_owned();
+        before.push(".1");
+        match std::fs::rename(path, before) {
+            Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
+            _ => {}
+        }
         let mut file = BufWriter::new(File::create(path)?);
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let head = Head { version, epoch: epoch.0, text: text.to_owned() };

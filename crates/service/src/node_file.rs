@@ -38,7 +38,8 @@ pub struct NodeFile {
     #[serde(default)]
     #[schemars(schema_with = "address", extend("examples" = ["127.0.0.1:9464"]))]
     pub metrics: Option<SocketAddr>,
-    /// A log of all inputs of the node, messages included, for `laxity replay`. Default: none.
+    /// A log of all inputs of the node, messages included, for `laxity replay`. The daemon begins it anew;
+    /// that of its last life has the ending `.1`. Default: none.
     #[serde(default)]
     #[schemars(with = "Option<String>", extend("examples" = ["camera.log"]))]
     pub log: Option<PathBuf>,
