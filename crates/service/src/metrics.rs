@@ -1,5 +1,6 @@
 //! Metrics in the text format of Prometheus.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
 use std::net::SocketAddr;
@@ -61,29 +62,51 @@ async fn respond(control: &Rc<Control>, mut stream: TcpStream) -> io::Result<()>
     stream.write_all(body.as_bytes()).await
 }
 
+/// The greatest values so far among the counters of a status.
+const MAXIMA: [&str; 3] = ["stall_longest_us", "turn_longest_us", "hidden_us"];
+
+/// A counter of a status as a metric: its name, its type, and the neighbour if it is of a link.
+fn metric(counter: &str) -> (String, &'static str, Option<&str>) {
+    let of_link = counter.strip_prefix("link_").and_then(|rest| rest.split_once('_'));
+    let (peer, what) = of_link.map_or((None, counter), |(peer, what)| (Some(peer), what));
+    let link = if peer.is_some() { "link_" } else { "" };
+    match MAXIMA.contains(&what) {
+        true => (format!("{link}{what}"), "gauge", peer),
+        false => (format!("{link}{what}_total"), "counter", peer),
+    }
+}
+
 /// The metrics of a node: counters, reserved parts of links, and the histogram of laxity.
 fn text(node: &str, status: &EngineStatus) -> String {
-    let mut text = String::new();
-    let mut line = |name: &str, labels: &str, value: f64| {
-        let _ = writeln!(text, "laxity_{name}{{node=\"{node}\"{labels}}} {value}");
+    // A metric has its samples behind its type.
+    let mut metrics: BTreeMap<String, (&str, String)> = BTreeMap::new();
+    let of_peer = |peer: Option<&str>| peer.map_or(String::new(), |peer| format!(",peer=\"{peer}\""));
+    let mut sample = |metric: &str, kind, ending: &str, labels: &str, value: f64| {
+        let (_, lines) = metrics.entry(metric.to_owned()).or_insert((kind, String::new()));
+        let _ = writeln!(lines, "laxity_{metric}{ending}{{node=\"{node}\"{labels}}} {value}");
     };
-    line("channels", "", f64::from(status.channels));
+    sample("channels", "gauge", "", "", f64::from(status.channels));
     for (name, value) in &status.counters {
-        line(&format!("{name}_total"), "", *value as f64);
+        let (name, kind, peer) = metric(name);
+        sample(&name, kind, "", &of_peer(peer), *value as f64);
     }
     for (peer, share) in &status.reserved {
-        line("link_reserved_ratio", &format!(",peer=\"{}\"", peer.0), f64::from(*share) / 1e6);
+        let peer = of_peer(Some(&peer.0.to_string()));
+        sample("link_reserved_ratio", "gauge", "", &peer, f64::from(*share) / 1e6);
     }
-    line("processor_reserved_ratio", "", f64::from(status.processor) / 1e6);
-    line("packet_stated_seconds", "", status.packet.as_secs_f64());
-    let mut sum = 0;
+    sample("processor_reserved_ratio", "gauge", "", "", f64::from(status.processor) / 1e6);
+    sample("packet_stated_seconds", "gauge", "", "", status.packet.as_secs_f64());
+    let (mut sum, laxity) = (0, "message_laxity_seconds");
     for (edge, count) in &status.laxity {
         sum += count;
-        line("message_laxity_seconds_bucket", &format!(",le=\"{}\"", *edge as f64 / 1e9), sum as f64);
+        let edge = format!(",le=\"{}\"", *edge as f64 / 1e9);
+        sample(laxity, "histogram", "_bucket", &edge, sum as f64);
     }
-    line("message_laxity_seconds_bucket", ",le=\"+Inf\"", sum as f64);
-    line("message_laxity_seconds_count", "", sum as f64);
-    text
+    sample(laxity, "histogram", "_bucket", ",le=\"+Inf\"", sum as f64);
+    sample(laxity, "histogram", "_count", "", sum as f64);
+    let each =
+        |(metric, (kind, lines)): (String, (&str, String))| format!("# TYPE laxity_{metric} {kind}\n{lines}");
+    metrics.into_iter().map(each).collect()
 }
 
 #[cfg(test)]
@@ -96,14 +119,20 @@ mod tests {
             channels: 3,
             processor: 250_000,
             packet: laxity_units::Span::from_us(3),
-            counters: vec![("stalls".to_owned(), 7)],
+            counters: [("stalls", 7), ("stall_longest_us", 9), ("link_2_sent", 4), ("link_3_sent", 5)]
+                .map(|(name, value)| (name.to_owned(), value))
+                .into(),
             laxity: vec![(0, 1), (1000, 2), (2000, 0)],
             ..EngineStatus::default()
         };
         let text = text("a", &status);
         for line in [
             "laxity_channels{node=\"a\"} 3\n",
-            "laxity_stalls_total{node=\"a\"} 7\n",
+            "# TYPE laxity_stalls_total counter\nlaxity_stalls_total{node=\"a\"} 7\n",
+            "# TYPE laxity_stall_longest_us gauge\nlaxity_stall_longest_us{node=\"a\"} 9\n",
+            "# TYPE laxity_link_sent_total counter\nlaxity_link_sent_total{node=\"a\",peer=\"2\"} 4\n\
+             laxity_link_sent_total{node=\"a\",peer=\"3\"} 5\n",
+            "# TYPE laxity_message_laxity_seconds histogram\n",
             "laxity_processor_reserved_ratio{node=\"a\"} 0.25\n",
             "laxity_packet_stated_seconds{node=\"a\"} 0.000003\n",
             "laxity_message_laxity_seconds_bucket{node=\"a\",le=\"0\"} 1\n",
