@@ -214,6 +214,17 @@ fn budgets_that_the_cpu_cannot_keep_fail_a_run_and_are_not_admitted() {
     }
 }
 
+/// Ports of switches have no applications.
+#[test]
+fn a_network_with_fifo_queues_is_admitted() {
+    let here = Here::new("queues");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/networks/unmanaged.toml");
+    let output = here.laxity(&format!("admit {file}"));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("follow") && !said.contains("application"), "{said}");
+    assert_eq!(output.status.code(), Some(0), "{said}");
+}
+
 /// Two budgets by levels of the file have bounds, and none beside a channel of which admission chooses the
 /// level.
 #[test]

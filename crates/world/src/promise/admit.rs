@@ -86,7 +86,7 @@ impl Answered {
             return Err(why);
         }
         let all = All::of(experiment, &tables, &notices);
-        let computing = computing::bounds(&tables, &all.bounds);
+        let computing = computing::bounds(&tables, experiment.nodes.len(), &all.bounds);
         let channels = answers.into_iter().zip(unkept).enumerate().map(|(i, (answer, why))| match answer {
             None => why.map_or(Promise::BestEffort, Promise::Unkept),
             Some(Err(refused)) => Promise::Refused(refused),
