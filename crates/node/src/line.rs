@@ -141,6 +141,11 @@ impl Resources for Lines {
         self.ended.push(id);
     }
 
+    fn withdraw(&mut self, id: ReservationId) {
+        self.free(id);
+        self.free_memory(id);
+    }
+
     fn snapshot(&self) -> Self::Snapshot {
         (self.tables.snapshot(), self.memory.used().clone(), self.processor.used())
     }

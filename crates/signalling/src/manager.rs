@@ -4,6 +4,7 @@ mod backward;
 mod forward;
 mod inspect;
 mod programs;
+mod proposal;
 mod source;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

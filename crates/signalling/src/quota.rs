@@ -93,11 +93,11 @@ impl Quotas {
         self.used.is_empty()
     }
 
-    /// Charges `owner` for `channels` and `claim`.
+    /// Whether `owner` may have `channels` and `claim` beside what it has.
     ///
     /// # Errors
-    /// The shortage; then the owner is charged for neither.
-    pub(crate) fn charge(&mut self, owner: Owner, channels: u64, claim: QuotaClaim) -> Result<(), Shortage> {
+    /// The shortage.
+    pub(crate) fn check(&self, owner: Owner, channels: u64, claim: QuotaClaim) -> Result<(), Shortage> {
         let limit = self.of(owner);
         let (had, used) = self.used(owner);
         let (channels, sum) = (had.saturating_add(channels), used.plus(claim));
@@ -107,10 +107,22 @@ impl Quotas {
             (NodeResource::QuotaBuffers, sum.buffers, limit.claim.buffers),
             (NodeResource::QuotaCpu, sum.cpu, limit.claim.cpu),
         ];
-        if let Some((resource, wanted, limit)) = over.into_iter().find(|(_, wanted, limit)| wanted > limit) {
-            return Err(Shortage::of(resource, wanted - limit).but(Alternative::Later));
+        match over.into_iter().find(|(_, wanted, limit)| wanted > limit) {
+            None => Ok(()),
+            Some((resource, wanted, limit)) => {
+                Err(Shortage::of(resource, wanted - limit).but(Alternative::Later))
+            }
         }
-        self.used.insert(owner, (channels, sum));
+    }
+
+    /// Charges `owner` for `channels` and `claim`.
+    ///
+    /// # Errors
+    /// The shortage; then the owner is charged for neither.
+    pub(crate) fn charge(&mut self, owner: Owner, channels: u64, claim: QuotaClaim) -> Result<(), Shortage> {
+        self.check(owner, channels, claim)?;
+        let (had, used) = self.used(owner);
+        self.used.insert(owner, (had.saturating_add(channels), used.plus(claim)));
         Ok(())
     }
 

@@ -90,6 +90,11 @@ pub trait Resources {
     /// Frees a reservation; one that is not known is no error.
     fn release(&mut self, id: ReservationId);
 
+    /// Frees a tentative reservation of which no contract was made, so that no packet ever used it.
+    fn withdraw(&mut self, id: ReservationId) {
+        self.release(id);
+    }
+
     /// Everything that is reserved. Identities of reservations are not in it.
     fn snapshot(&self) -> Self::Snapshot;
 }

@@ -155,6 +155,40 @@ impl Tables {
         id
     }
 
+    /// The time that a message of `request` takes of a node.
+    fn service(&mut self, request: &Request) -> Span {
+        let service = self.each().find_map(|(_, table)| Some(table.service_time(request).ok()?.total()));
+        service.unwrap_or_default()
+    }
+
+    /// A table's refusal as a program reads it. The manager asks for the alternative before a program does.
+    fn shortage(&mut self, refusal: &AdmissionRefusal, asked: &NodeRequest, request: Request) -> Shortage {
+        let resource = match refusal.resource {
+            Tabled::Cpu => NodeResource::Cpu,
+            Tabled::Link => NodeResource::Link,
+            Tabled::Messages => NodeResource::Messages,
+            Tabled::Packets => NodeResource::Packets,
+            Tabled::ReceiveBuffers | Tabled::ReceiveQueue | Tabled::ResponseQueue | Tabled::ReaderSlots => {
+                NodeResource::ReceivePlaces
+            }
+            Tabled::Deadline | Tabled::Levels => NodeResource::Deadline,
+        };
+        match refusal.deficit {
+            Deficit::Time(span) => Shortage::of(resource, span.as_ps().max(1)).but(longer(asked, span)),
+            Deficit::Share(excess) => {
+                // `S / I` less what is missing is left: the interval is `S` by that.
+                let service = u128::from(self.service(&request).as_ps()) * u128::from(MILLIONTHS);
+                let share = service / u128::from(asked.contract.min_interval.as_ps());
+                let interval = service.checked_div(share.saturating_sub(excess.into()));
+                let interval = interval.and_then(|interval| u64::try_from(interval + 1).ok());
+                let interval = interval.map(|ps| Alternative::Interval(Span::from_ps(ps)));
+                Shortage::of(resource, excess).but(interval.unwrap_or(Alternative::Later))
+            }
+            Deficit::Places(places) => Shortage::of(resource, places).but(Alternative::Later),
+            Deficit::Unbounded => Shortage::of(resource, u64::MAX),
+        }
+    }
+
     /// The least deadline at which every table admits `request`.
     fn least(&mut self, request: Request, to: Option<NodeId>) -> Result<Span, AdmissionRefusal> {
         let each = self.each().map(|(link, table)| table.least_deadline(&Self::seen(request, to, link)));
@@ -185,18 +219,17 @@ impl Resources for Tables {
         let latest = min_interval.min(deadline);
         let request = Request::new(spec, latest).map_err(|_| Shortage::of(NodeResource::Valid, 0))?.at(role);
         let port = self.places(asked)?;
-        let short = |refusal: AdmissionRefusal| shortage(&refusal, asked);
-        let least = self.least(request, to).map_err(short)?.max(Span::from_ps(1));
+        let least = self.least(request, to).map_err(|refusal| self.shortage(&refusal, asked, request));
+        let least = least?.max(Span::from_ps(1));
         if least > latest {
             let missing = least - latest;
-            let acceptable = Alternative::Deadline(deadline.saturating_add(missing));
+            let acceptable = longer(asked, missing);
             return Err(Shortage::of(NodeResource::Deadline, missing.as_ps()).but(acceptable));
         }
         let request = request.within(least);
-        let ids = self.admit(request, to).map_err(short)?;
+        let ids = self.admit(request, to).map_err(|refusal| self.shortage(&refusal, asked, request))?;
         let id = self.keep(Reserved { port, deadline: least, ids });
-        let service = self.each().find_map(|(_, table)| Some(table.service_time(&request).ok()?.total()));
-        let service = service.unwrap_or_default();
+        let service = self.service(&request);
         let cpu = u128::from(service.as_ps()) * u128::from(MILLIONTHS);
         let claim = QuotaClaim {
             bandwidth: to.map_or(0, |_| asked.contract.bandwidth()),
@@ -244,28 +277,11 @@ impl Resources for Tables {
     }
 }
 
-/// A table's refusal as a program reads it.
-fn shortage(refusal: &AdmissionRefusal, asked: &NodeRequest) -> Shortage {
-    let resource = match refusal.resource {
-        Tabled::Cpu => NodeResource::Cpu,
-        Tabled::Link => NodeResource::Link,
-        Tabled::Messages => NodeResource::Messages,
-        Tabled::Packets => NodeResource::Packets,
-        Tabled::ReceiveBuffers | Tabled::ReceiveQueue | Tabled::ResponseQueue | Tabled::ReaderSlots => {
-            NodeResource::ReceivePlaces
-        }
-        Tabled::Deadline | Tabled::Levels => NodeResource::Deadline,
-    };
-    let deadline = asked.contract.deadline;
-    match refusal.deficit {
-        Deficit::Time(span) => {
-            let acceptable = Alternative::Deadline(deadline.saturating_add(span));
-            Shortage::of(resource, span.as_ps().max(1)).but(acceptable)
-        }
-        // More than the whole of it is missing, so it does not fit without the others either.
-        Deficit::Share(excess) if excess > MILLIONTHS => Shortage::of(resource, excess),
-        Deficit::Share(excess) => Shortage::of(resource, excess).but(Alternative::Later),
-        Deficit::Places(places) => Shortage::of(resource, places).but(Alternative::Later),
-        Deficit::Unbounded => Shortage::of(resource, u64::MAX),
+/// The contract with more time: no node uses a deadline beyond `I_min`, so the shorter one is in the way.
+fn longer(asked: &NodeRequest, missing: Span) -> Alternative {
+    let ChannelContract { min_interval, deadline, .. } = asked.contract;
+    match min_interval < deadline {
+        true => Alternative::Interval(min_interval.saturating_add(missing)),
+        false => Alternative::Deadline(deadline.saturating_add(missing)),
     }
 }

@@ -2,6 +2,7 @@
 
 use laxity_units::{Span, Time};
 
+use super::proposal::late;
 use super::{About, Manager, Timer};
 use crate::division::{self, Needs};
 use crate::ended::Ending;
@@ -105,7 +106,11 @@ impl<R: Resources> Manager<R> {
                 return Err((Shortage::of(NodeResource::Agreement, 0), true));
             }
             let needed = slot.needs.least.saturating_add(slot.way);
-            return if needed <= ask.balance { Ok(()) } else { Err((late(ask, needed), true)) };
+            return if needed <= ask.balance {
+                Ok(())
+            } else {
+                Err((late(ask.contract.deadline, ask.balance, needed), true))
+            };
         }
         let known = self.hops.contains_key(&channel);
         if !known && self.hops.len() >= self.settings.entries {
@@ -125,19 +130,11 @@ impl<R: Resources> Manager<R> {
             slots: Vec::new(),
         };
         let asked = self.hops.get(&channel).unwrap_or(&fresh).asked(ask.contract, ask.balance);
-        let offer = self.resources.reserve(&asked).map_err(|shortage| (shortage, false))?;
-        let needed = offer.least.saturating_add(offer.way);
-        let charged = if needed > ask.balance {
-            Err(late(ask, needed))
-        } else if self.broken(Fault::QuotaUnchecked) {
-            Ok(())
-        } else {
-            self.quotas.charge(ask.owner, u64::from(!known), offer.claim)
-        };
-        if let Err(shortage) = charged {
-            self.resources.release(offer.id);
-            return Err((shortage, false));
-        }
+        let channels = u64::from(!known);
+        let offer = self.grant(&asked, ask.owner, channels).map_err(|shortage| {
+            let acceptable = self.acceptable(&asked, ask.owner, channels, shortage.acceptable);
+            (shortage.but(acceptable), false)
+        })?;
         self.changed.insert(channel);
         let hop = self.hops.entry(channel).or_insert(fresh);
         let (needs, claim) = (Needs { least: offer.least, latest: offer.latest }, offer.claim);
@@ -369,11 +366,4 @@ impl<R: Resources> Manager<R> {
             None => self.send(from, about, Body::Released { route }),
         }
     }
-}
-
-/// The shortage of time where `needed` exceeds the balance.
-fn late(ask: &Ask, needed: Span) -> Shortage {
-    let missing = needed.saturating_sub(ask.balance);
-    let acceptable = Alternative::Deadline(ask.contract.deadline.saturating_add(missing));
-    Shortage::of(NodeResource::Deadline, missing.as_ps()).but(acceptable)
 }

@@ -9,6 +9,7 @@ use laxity_signalling::Manager;
 use laxity_signalling::contract::ChannelContract;
 use laxity_signalling::event::{OpenRequest, SourceEvent};
 use laxity_signalling::identity::{Epoch, GlobalChannelId, NodeId, Owner, Port, Program};
+use laxity_signalling::refusal::{Alternative, Denial};
 use laxity_signalling::resources::Resources;
 use laxity_signalling::settings::Settings;
 use laxity_signalling::tables::Tables;
@@ -150,4 +151,66 @@ fn tables_keep_what_they_promise_and_are_empty_in_the_end() {
     for node in &row.0 {
         assert_eq!(node.resources().snapshot(), tables(node.node().0, 4).snapshot());
     }
+}
+
+/// The contract that a refusal proposes.
+fn proposed(asked: ChannelContract, refused: &Denial) -> Option<ChannelContract> {
+    match refused.shortage.acceptable {
+        Alternative::Deadline(deadline) => Some(ChannelContract { deadline, ..asked }),
+        Alternative::Interval(min_interval) => Some(ChannelContract { min_interval, ..asked }),
+        Alternative::Burst(burst) => Some(ChannelContract { burst, ..asked }),
+        Alternative::Unknown | Alternative::Later => None,
+    }
+}
+
+impl Row {
+    /// The refusal of a contract; a channel that is established is closed again.
+    fn refusal(&mut self, contract: ChannelContract) -> Option<Denial> {
+        match self.open(contract) {
+            (_, SourceEvent::Refused { refused, .. }) => Some(refused),
+            (channel, _) => {
+                self.close(channel);
+                None
+            }
+        }
+    }
+}
+
+/// Contracts of all kinds, beside no channel and beside many: no node up to the refusing one refuses what
+/// that one proposes.
+#[test]
+fn a_node_accepts_what_it_proposes() {
+    let mut kinds = BTreeMap::new();
+    for beside in [0, 20, 200] {
+        let mut row = Row::new(3);
+        let opened = (0..beside)
+            .take_while(|number| matches!(row.open(contract(*number)).1, SourceEvent::Established { .. }));
+        assert!(beside == 0 || opened.count() > 0);
+        for (size, interval, deadline, burst) in (0..525).map(|at| {
+            let us = |at: u64| Span::from_us([100, 1000, 6000, 20_000, 100_000][at as usize % 5]);
+            (1 << (at % 7 * 3), us(at / 7), us(at / 35), [1, 3, 1500][at as usize / 175])
+        }) {
+            let asked = ChannelContract {
+                max_message: Bytes::new(size),
+                min_message: Bytes::new(1),
+                min_interval: interval,
+                burst,
+                deadline,
+            };
+            let Some(refused) = row.refusal(asked) else { continue };
+            let kind = match refused.shortage.acceptable {
+                Alternative::Later | Alternative::Unknown => continue,
+                Alternative::Deadline(_) => "deadline",
+                Alternative::Interval(_) => "interval",
+                Alternative::Burst(_) => "burst",
+            };
+            *kinds.entry(kind).or_insert(0) += 1;
+            let Some(other) = proposed(asked, &refused) else { continue };
+            if let Some(again) = row.refusal(other) {
+                assert!(again.node > refused.node, "{asked:?} {refused:?} {again:?}");
+            }
+        }
+    }
+    let found = ["deadline", "interval"].iter().all(|kind| kinds.contains_key(kind));
+    assert!(found, "{kinds:?}");
 }
