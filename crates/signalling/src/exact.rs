@@ -188,15 +188,14 @@ impl Exact {
         }
         let buffers = over(self.sums.buffers, held.buffers, self.capacity.buffers);
         if buffers > 0 {
-            return Err(
-                Shortage::of(NodeResource::Packets, buffers).but(fewer(asked.contract.burst, buffers))
-            );
+            return Err(Shortage::of(NodeResource::Packets, buffers)
+                .but(Alternative::shorter(asked.contract.burst, buffers)));
         }
         if let Some(port) = held.port {
             let used = self.sums.places.get(&port).copied().unwrap_or(0);
             let places = over(used, held.buffers, self.capacity.places);
             if places > 0 {
-                let acceptable = fewer(asked.contract.burst, places);
+                let acceptable = Alternative::shorter(asked.contract.burst, places);
                 return Err(Shortage::of(NodeResource::ReceivePlaces, places).but(acceptable));
             }
         }
@@ -228,11 +227,6 @@ impl Exact {
 fn wider(service: Span, parts: u64) -> Span {
     let span = (u128::from(service.as_ps()) * u128::from(WHOLE)).div_ceil(u128::from(parts.max(1)));
     Span::from_ps(u64::try_from(span).unwrap_or(u64::MAX))
-}
-
-fn fewer(burst: u32, missing: u64) -> Alternative {
-    let fewer = u64::from(burst).checked_sub(missing).and_then(|burst| u32::try_from(burst).ok());
-    fewer.filter(|burst| *burst > 0).map_or(Alternative::Later, Alternative::Burst)
 }
 
 fn transmission(size: Bytes, speed: u64) -> Span {

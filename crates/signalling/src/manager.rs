@@ -41,6 +41,8 @@ pub struct Manager<R> {
     epoch: Epoch,
     settings: Settings,
     resources: R,
+    /// The resources without any channel: a contract that they refuse has no use for a later request.
+    empty: R,
     quotas: Quotas,
     jitter: Jitter,
     elapsed: Elapsed,
@@ -77,6 +79,7 @@ impl<R: Resources> Manager<R> {
             node,
             epoch,
             settings,
+            empty: resources.clone(),
             resources,
             quotas: Quotas::default(),
             jitter,

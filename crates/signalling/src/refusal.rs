@@ -75,6 +75,14 @@ pub enum Alternative {
     Later,
 }
 
+impl Alternative {
+    /// A burst that is shorter by `missing` messages; where none is left, the contract later.
+    pub(crate) fn shorter(burst: u32, missing: u64) -> Self {
+        let left = u64::from(burst).checked_sub(missing).and_then(|burst| u32::try_from(burst).ok());
+        left.filter(|burst| *burst > 0).map_or(Self::Later, Self::Burst)
+    }
+}
+
 impl Shortage {
     /// A shortage that no change of the contract helps against.
     pub const fn of(resource: NodeResource, missing: u64) -> Self {

@@ -68,7 +68,7 @@ pub struct Offer {
 ///
 /// A promise once made holds until [`release`](Self::release): neither a reservation nor a
 /// commitment of another channel may touch it.
-pub trait Resources {
+pub trait Resources: Clone {
     /// Everything that is reserved, so that two nodes can be compared.
     type Snapshot: PartialEq + std::fmt::Debug;
 

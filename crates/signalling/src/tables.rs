@@ -140,7 +140,8 @@ impl Tables {
         let used = self.used.get(&port).copied().unwrap_or(0);
         let missing = used.saturating_add(more).saturating_sub(self.places);
         if missing > 0 {
-            return Err(Shortage::of(NodeResource::ReceivePlaces, missing).but(Alternative::Later));
+            let acceptable = Alternative::shorter(asked.contract.burst, missing);
+            return Err(Shortage::of(NodeResource::ReceivePlaces, missing).but(acceptable));
         }
         Ok(Some((port, more)))
     }
@@ -184,7 +185,9 @@ impl Tables {
                 let interval = interval.map(|ps| Alternative::Interval(Span::from_ps(ps)));
                 Shortage::of(resource, excess).but(interval.unwrap_or(Alternative::Later))
             }
-            Deficit::Places(places) => Shortage::of(resource, places).but(Alternative::Later),
+            Deficit::Places(places) => {
+                Shortage::of(resource, places).but(Alternative::shorter(asked.contract.burst, places))
+            }
             Deficit::Unbounded => Shortage::of(resource, u64::MAX),
         }
     }

@@ -24,7 +24,7 @@ impl<R: Resources> Manager<R> {
     ) -> Result<Offer, Shortage> {
         let offer = in_time(&mut self.resources, asked)?;
         if !self.broken(Fault::QuotaUnchecked)
-            && let Err(shortage) = self.quotas.charge(owner, channels, offer.claim)
+            && let Err(shortage) = self.quotas.charge(owner, channels, offer.claim, &asked.contract)
         {
             self.resources.withdraw(offer.id);
             return Err(shortage);
@@ -32,7 +32,8 @@ impl<R: Resources> Manager<R> {
         Ok(offer)
     }
 
-    /// A contract in place of `asked` that this node accepts, `first` or one that follows from it.
+    /// A contract in place of `asked` that this node accepts, `first` or one that follows from it: else
+    /// the same contract later, if what others hold is in the way.
     pub(super) fn acceptable(
         &mut self,
         asked: &NodeRequest,
@@ -47,14 +48,18 @@ impl<R: Resources> Manager<R> {
             let offer = in_time(&mut self.resources, &other);
             let accepted = offer.and_then(|offer| {
                 self.resources.withdraw(offer.id);
-                self.quotas.check(owner, channels, offer.claim)
+                self.quotas.check(owner, channels, offer.claim, &other.contract)
             });
             match accepted {
                 Ok(()) => return proposal,
                 Err(shortage) => proposed = further(proposal, shortage.acceptable),
             }
         }
-        if first == Alternative::Later { first } else { Alternative::Unknown }
+        let alone = in_time(&mut self.empty, asked).is_ok_and(|offer| {
+            self.empty.withdraw(offer.id);
+            self.quotas.of(owner).has_room(channels, offer.claim)
+        });
+        if alone { Alternative::Later } else { Alternative::Unknown }
     }
 }
 

@@ -9,7 +9,7 @@ use laxity_signalling::Manager;
 use laxity_signalling::contract::ChannelContract;
 use laxity_signalling::event::{OpenRequest, SourceEvent};
 use laxity_signalling::identity::{Epoch, GlobalChannelId, NodeId, Owner, Port, Program};
-use laxity_signalling::refusal::{Alternative, Denial};
+use laxity_signalling::refusal::{Alternative, Denial, NodeResource};
 use laxity_signalling::resources::Resources;
 use laxity_signalling::settings::Settings;
 use laxity_signalling::tables::Tables;
@@ -177,7 +177,7 @@ impl Row {
 }
 
 /// Contracts of all kinds, beside no channel and beside many: no node up to the refusing one refuses what
-/// that one proposes.
+/// that one proposes, and a request that may do later is accepted beside no other channel.
 #[test]
 fn a_node_accepts_what_it_proposes() {
     let mut kinds = BTreeMap::new();
@@ -199,7 +199,12 @@ fn a_node_accepts_what_it_proposes() {
             };
             let Some(refused) = row.refusal(asked) else { continue };
             let kind = match refused.shortage.acceptable {
-                Alternative::Later | Alternative::Unknown => continue,
+                Alternative::Later => {
+                    let alone = Row::new(3).refusal(asked);
+                    assert!(alone.is_none_or(|alone| alone.node > refused.node), "{asked:?} {refused:?}");
+                    "later"
+                }
+                Alternative::Unknown => "none",
                 Alternative::Deadline(_) => "deadline",
                 Alternative::Interval(_) => "interval",
                 Alternative::Burst(_) => "burst",
@@ -211,6 +216,28 @@ fn a_node_accepts_what_it_proposes() {
             }
         }
     }
-    let found = ["deadline", "interval"].iter().all(|kind| kinds.contains_key(kind));
+    let found = ["burst", "deadline", "interval", "later"].iter().all(|kind| kinds.contains_key(kind));
     assert!(found, "{kinds:?}");
+}
+
+/// A queue of 1000 places, of which no other channel has any, and then 900.
+#[test]
+fn a_burst_beyond_the_queue_is_not_for_later() {
+    let mut row = Row::new(2);
+    let asked = ChannelContract {
+        burst: 1001,
+        max_message: Bytes::new(1),
+        min_interval: Span::from_secs(1),
+        ..contract(0)
+    };
+    let refused = |row: &mut Row| {
+        row.refusal(asked).map(|refused| (refused.shortage.resource, refused.shortage.acceptable))
+    };
+    assert_eq!(refused(&mut row), Some((NodeResource::ReceivePlaces, Alternative::Burst(1000))));
+    row.open(ChannelContract { burst: 900, ..asked });
+    assert_eq!(refused(&mut row), Some((NodeResource::ReceivePlaces, Alternative::Burst(100))));
+    row.open(ChannelContract { burst: 100, ..asked });
+    assert_eq!(refused(&mut row), Some((NodeResource::ReceivePlaces, Alternative::Unknown)));
+    let full = row.refusal(ChannelContract { burst: 1, ..asked }).unwrap();
+    assert_eq!(full.shortage.acceptable, Alternative::Later);
 }
