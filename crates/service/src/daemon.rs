@@ -53,7 +53,7 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
     let mut terminate = signal(SignalKind::terminate()).map_err(|why| why.to_string())?;
     let mut hangup = signal(SignalKind::hangup()).map_err(|why| why.to_string())?;
     let identity = Rc::new(Identity::of(&file.security)?);
-    let (socket, path) = own_socket(file)?;
+    let (socket, socket_file) = SocketFile::listen(file.socket())?;
     let epoch = next_epoch(&file.state(), &file.name)?;
     let config = file.node(epoch);
     let sealed = matches!(file.security, Security::Keys(_));
@@ -131,7 +131,7 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
     let ended = match running {
         Err(why) => Err(why),
         Ok(mut running) => {
-            ready(&path);
+            ready(&socket_file.path);
             notify(State::Ready);
             loop {
                 tokio::select! {
@@ -162,8 +162,7 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
     if let Some(writer) = writer {
         let _ = writer.join();
     }
-    let _ = fs::remove_file(&path);
-    drop((shapers, policers, awake));
+    drop((socket_file, shapers, policers, awake));
     ended
 }
 
@@ -179,19 +178,47 @@ async fn accept(control: Rc<Control>, socket: ProgramSocket) -> Result<(), Strin
     programs::accept(control, socket).await.map_err(|why| format!("no programs: {why}"))
 }
 
-/// The socket of programs. A file of a daemon that is dead is replaced.
-fn own_socket(file: &NodeFile) -> Result<(ProgramSocket, PathBuf), String> {
-    let path = file.socket();
-    let wrong = |why: io::Error| format!("{}: {why}", path.display());
-    if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory).map_err(wrong)?;
+/// The socket of programs as a file, which ends with the daemon, also with one that cannot start.
+struct SocketFile {
+    path: PathBuf,
+    /// The directories that were made for it, the innermost first.
+    made: Vec<PathBuf>,
+    listens: bool,
+}
+
+impl SocketFile {
+    /// Listens at `path`. The file of a daemon that is dead is replaced.
+    fn listen(path: PathBuf) -> Result<(ProgramSocket, Self), String> {
+        let above = path.ancestors().skip(1);
+        let made = above.take_while(|path| !path.as_os_str().is_empty() && !path.exists());
+        let mut file = Self { made: made.map(Path::to_owned).collect(), path, listens: false };
+        let opened = file.open().map_err(|why| format!("{}: {why}", file.path.display()));
+        opened.map(|socket| (socket, file))
     }
-    laxity_machine::socket::remove_dead(&path).map_err(wrong)?;
-    let socket = ProgramSocket::listen(&path).map_err(wrong)?;
-    // The kernel names the user of each program, and quotas limit it.
-    let all = std::os::unix::fs::PermissionsExt::from_mode(0o666);
-    fs::set_permissions(&path, all).map_err(wrong)?;
-    Ok((socket, path))
+
+    fn open(&mut self) -> io::Result<ProgramSocket> {
+        if let Some(directory) = self.path.parent() {
+            fs::create_dir_all(directory)?;
+        }
+        laxity_machine::socket::remove_dead(&self.path)?;
+        let socket = ProgramSocket::listen(&self.path)?;
+        self.listens = true;
+        // The kernel names the user of each program, and quotas limit it.
+        fs::set_permissions(&self.path, std::os::unix::fs::PermissionsExt::from_mode(0o666))?;
+        Ok(socket)
+    }
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        if self.listens {
+            let _ = fs::remove_file(&self.path);
+        }
+        // A directory stays if it has other files.
+        for directory in &self.made {
+            let _ = fs::remove_dir(directory);
+        }
+    }
 }
 
 /// The epoch of this life: one more than that of the last. The file stays locked while the daemon
@@ -238,4 +265,40 @@ pub(crate) fn jitter(epoch: Epoch, id: u32) -> laxity_signalling::Jitter {
         let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ mixed >> 31
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The second link has an address of another host, and so the daemon does not start. Files of others
+    /// stay.
+    #[test]
+    fn a_start_that_fails_leaves_no_socket() {
+        let beside = std::env::temp_dir().join(format!("laxity-start-{}", std::process::id()));
+        fs::create_dir(&beside).unwrap();
+        let text = |socket: &Path| {
+            format!(
+                "name = 'camera'\nid = 1\nsecurity = 'none'\nsocket = '{}'\nstate = '{}'\n[[link]]\npeer = 'b'\n\
+                 peer_id = 2\nlocal = '192.0.2.1:4700'\nremote = '192.0.2.2:4700'\nrate = '1 Mbit/s'\n",
+                socket.display(),
+                beside.display()
+            )
+        };
+        let start = |socket: &Path| {
+            let file = NodeFile::parse(&text(socket), Path::new(".")).unwrap();
+            serve(&file, |_| panic!("it started")).unwrap_err()
+        };
+        let nested = beside.join("run/laxity/camera.sock");
+        assert!(start(&nested).contains("192.0.2.1"));
+        assert!(!beside.join("run").exists() && beside.exists());
+        fs::create_dir(beside.join("run")).unwrap();
+        fs::write(beside.join("run/other"), "").unwrap();
+        start(&nested);
+        assert_eq!(fs::read_dir(beside.join("run")).unwrap().count(), 1);
+        // A file that is no socket is not the daemon's.
+        assert!(start(&beside.join("run/other")).contains("run/other"));
+        assert!(beside.join("run/other").exists());
+        fs::remove_dir_all(&beside).unwrap();
+    }
 }
