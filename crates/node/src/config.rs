@@ -114,12 +114,14 @@ pub enum NotANode {
 impl fmt::Display for NotANode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Link(error) => write!(f, "a link is out of range: {error:?}"),
+            Self::Link(error) => write!(f, "a link is out of range: {error}"),
             Self::Packet => f.write_str("no link, or a packet shorter than a signalling message"),
             Self::Processor => {
                 f.write_str("packets of signalling alone take more of the processor than channels may")
             }
-            Self::Signalling(short) => write!(f, "the signalling channel is refused: {short:?}"),
+            Self::Signalling(_) => {
+                f.write_str("a link is too slow for signalling messages so close together")
+            }
         }
     }
 }

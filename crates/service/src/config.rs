@@ -1,6 +1,6 @@
 //! `NODE.toml`, checked: the node that a file describes, its links, and the quotas of its users.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,9 @@ use laxity_signalling::settings::Settings;
 use laxity_transport::HEADER_LEN;
 use laxity_units::{ByteTime, Bytes, Span};
 
-use crate::etcd::Endpoint;
-use crate::node_file::{HostFile, LinkFile, NodeFile, Off, Security, has_list};
+use crate::node_file::{HostFile, LinkFile, NodeFile, Security};
 use crate::owners::{Owners, quotas};
-use crate::{seal, shaper};
+use crate::{check, seal, shaper};
 
 /// Bytes around an IP packet on Ethernet: header, checksum, preamble and gap.
 const ETHERNET: u32 = 14 + 4 + 8 + 12;
@@ -46,9 +45,12 @@ impl fmt::Display for BadFile {
 impl std::error::Error for BadFile {}
 
 impl NodeFile {
-    /// Whether `text` is a node file, right or wrong: no scenario has a list `link`.
+    /// Whether `text` is a node file, right or wrong: no scenario has a list `link`, or `security`.
     pub fn is_one(text: &str) -> bool {
-        has_list(text, "link")
+        let table = text.parse::<toml::Table>();
+        table.is_ok_and(|table| {
+            table.get("link").is_some_and(toml::Value::is_array) || table.contains_key("security")
+        })
     }
 
     /// Reads and checks a node file.
@@ -59,6 +61,7 @@ impl NodeFile {
         let bad = |why: String| BadFile { path: path.to_owned(), why };
         let text = std::fs::read_to_string(path).map_err(|why| bad(why.to_string()))?;
         let file = Self::parse(&text, path.parent().unwrap_or(Path::new("."))).map_err(bad)?;
+        file.check_keys().map_err(bad)?;
         Ok(Self { source: Some(path.to_owned()), ..file })
     }
 
@@ -67,6 +70,7 @@ impl NodeFile {
     /// # Errors
     /// A sentence with the name of the key.
     pub fn parse(text: &str, beside: &Path) -> Result<Self, String> {
+        check::links_are_named(text)?;
         let mut file: Self = toml::from_str(text).map_err(|why| why.to_string())?;
         if let Security::Keys(keys) = &mut file.security {
             for part in [&mut keys.authority, &mut keys.certificate, &mut keys.key] {
@@ -76,67 +80,6 @@ impl NodeFile {
         file.log = file.log.map(|log| beside.join(log));
         file.check()?;
         Ok(file)
-    }
-
-    fn check(&self) -> Result<(), String> {
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-        let is_name = |name: &str| !name.is_empty() && name.len() <= 64 && name.bytes().all(plain);
-        if !is_name(&self.name) {
-            return Err("`name` is 1 to 64 letters, digits, hyphens, underscores and dots".to_owned());
-        }
-        if self.links.is_empty() {
-            return Err("a node has at least one `[[link]]`".to_owned());
-        }
-        let mut peers = BTreeSet::from([self.id]);
-        let mut interfaces = BTreeSet::new();
-        for link in &self.links {
-            let of = |what: &str| format!("the link to `{}`: {what}", link.peer);
-            if !is_name(&link.peer) || !peers.insert(link.peer_id) {
-                return Err(of("`peer` and `peer_id` name one neighbour, on one link"));
-            }
-            if link.local.is_ipv4() != link.remote.is_ipv4() {
-                return Err(of("`local` and `remote` are of one family"));
-            }
-            if link.rate.is_zero() {
-                return Err(of("`rate` is above zero"));
-            }
-            let room = link.mtu.saturating_sub(link.around_ip() + HEADER_LEN as u32);
-            if self.packet > room {
-                let packet = self.packet;
-                return Err(of(&format!("`packet` is {packet} B where `mtu` has room for {room} B")));
-            }
-            match (&link.interface, link.line) {
-                (Some(_), Some(line)) if line <= link.rate => {
-                    return Err(of(
-                        "`rate` has to be below `line`, so that other traffic has a part of the line",
-                    ));
-                }
-                (Some(_), Some(_)) | (None, None) => {}
-                _ => return Err(of("`interface` and `line` belong together")),
-            }
-            if let Some(interface) = &link.interface
-                && (!is_name(interface) || !interfaces.insert(interface))
-            {
-                return Err(of("`interface` names an interface of one link"));
-            }
-            if link.ingress.is_some_and(|rate| rate.is_zero() || link.interface.is_none()) {
-                return Err(of("`ingress` is above zero, and belongs to an `interface`"));
-            }
-        }
-        let endpoints = self.names.as_ref().map_or(&[][..], |names| &names.etcd);
-        if self.names.is_some() && endpoints.is_empty() {
-            return Err("`names.etcd` has one server at least".to_owned());
-        }
-        if self.security == Security::Off(Off::None) && endpoints.iter().any(Endpoint::is_secure) {
-            return Err("`names.etcd` with `https` needs the certificates of `security`".to_owned());
-        }
-        Owners::of(&self.quota)?;
-        for (owner, quota) in &self.quota {
-            if quota.cpu.is_some_and(|part| !(0.0..=1.0).contains(&part)) {
-                return Err(format!("`cpu` in `[quota.{owner}]` is a part of a processor, from 0 to 1"));
-            }
-        }
-        Ok(())
     }
 
     /// The socket of programs.
@@ -199,7 +142,7 @@ impl NodeFile {
 
 impl LinkFile {
     /// Bytes of UDP and IP around a packet, and of its seal.
-    fn around_ip(&self) -> u32 {
+    pub(crate) fn around_ip(&self) -> u32 {
         let ip = if matches!(self.local.ip(), IpAddr::V4(_)) { 20 } else { 40 };
         8 + ip + seal::AROUND as u32
     }
@@ -218,12 +161,12 @@ impl LinkFile {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use laxity_signalling::identity::Owner;
 
     use super::*;
 
-    const FILE: &str = r#"
+    pub(crate) const FILE: &str = r#"
         name = "camera"
         id = 1
         security = "none"
@@ -249,14 +192,12 @@ mod tests {
         assert!(laxity_node::Node::new(node, Box::new(|| 0)).is_ok());
     }
 
-    /// The part of the processor that a quota may have, and a processor that signalling alone keeps busy.
+    /// The part of the processor that a quota may have.
     #[test]
-    fn the_processor_has_quotas_and_a_limit() {
+    fn the_processor_has_quotas() {
         let with = |rest: &str| read(&format!("{FILE}\n{rest}")).unwrap().node(Epoch(1));
         let node = with("[quota.1000]\ncpu = 0.25");
         assert_eq!((node.packet_time, node.quotas.of(Owner(1000)).claim.cpu), (Span::from_us(3), 250_000));
-        let refused = laxity_node::Node::new(with("[host]\npacket = \"10 ms\""), Box::new(|| 0)).err();
-        assert_eq!(refused, Some(laxity_node::NotANode::Processor));
     }
 
     /// A line that others share: one packet of theirs, and the burst of their class.
@@ -265,29 +206,5 @@ mod tests {
         let shared = format!("{FILE}\ninterface = \"eth0\"\nline = \"100 Mbit/s\"");
         let link = read(&shared).unwrap().node(Epoch(1)).links[&NodeId(2)];
         assert_eq!(link.hosts, Span::from_us(500) + Span::from_ns(80) * (1500 + 38 + 2048));
-    }
-
-    #[test]
-    fn what_is_no_node_is_refused_by_name() {
-        for (with, why) in [
-            (FILE.replace("id = 1", "id = 2"), "one neighbour"),
-            (FILE.replace("\"none\"", "\"off\""), "security"),
-            (FILE.replace("10.0.0.2:4700", "[::1]:4700"), "one family"),
-            (FILE.replace("id = 1", "id = 1\npacket = 1400"), "room for 1376 B"),
-            (format!("{FILE}\ninterface = \"eth0\""), "belong together"),
-            (format!("{FILE}\ninterface = \"eth0\"\nline = \"80 Mbit/s\""), "below `line`"),
-            (format!("{FILE}\ningress = \"1 Mbit/s\""), "belongs to an `interface`"),
-            (format!("{FILE}\nspeed = 1"), "speed"),
-            (format!("names.etcd = []\n{FILE}"), "one server"),
-            (format!("names.etcd = ['http:/a:1']\n{FILE}"), "no address"),
-            (format!("names.etcd = ['https://a:1']\n{FILE}"), "needs the certificates"),
-            (format!("{FILE}\n[quota.film]\nusers = [1, 1]"), "user 1"),
-            (format!("{FILE}\n[quota.1000]\ncpu = 1.5"), "from 0 to 1"),
-            (FILE.replace("80 Mbit/s", "80"), "rate"),
-            (FILE.replace("80 Mbit/s", "0 bit/s"), "above zero"),
-        ] {
-            let error = read(&with).unwrap_err();
-            assert!(error.contains(why), "{error}");
-        }
     }
 }

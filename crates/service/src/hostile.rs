@@ -34,11 +34,15 @@ fn file(id: u32, peers: &[u32]) -> NodeFile {
     let mut text = format!("name = \"n{id}\"\nid = {id}\nsecurity = \"none\"\n");
     for peer in peers {
         text += &format!(
-            "[[link]]\npeer = \"n{peer}\"\npeer_id = {peer}\nlocal = \"127.0.0.1:0\"\nremote = \"127.0.0.1:9\"\n\
-             rate = \"80 Mbit/s\"\n"
+            "[[link]]\npeer = \"n{peer}\"\npeer_id = {peer}\nlocal = \"127.0.0.1:{}\"\nremote = \"127.0.0.1:9\"\n\
+             rate = \"80 Mbit/s\"\n",
+            1000 + peer
         );
     }
-    NodeFile::parse(&text, Path::new(".")).unwrap()
+    let mut file = NodeFile::parse(&text, Path::new(".")).unwrap();
+    // Any port that is free.
+    file.links.iter_mut().for_each(|link| link.local.set_port(0));
+    file
 }
 
 /// An engine with an honest and a hostile program, and the ends of control.

@@ -11,10 +11,10 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use crate::node_file::{Keys, Security};
+use crate::node_file::{Keys, NodeFile, Security};
 
 /// How this node proves its identity and checks that of others; TLS 1.3 alone.
 pub(crate) struct Identity(RefCell<Option<(TlsConnector, TlsAcceptor)>>);
@@ -57,12 +57,46 @@ impl Identity {
     }
 }
 
+impl NodeFile {
+    /// Checks certificates and key, if they are there: that they belong together and to the name.
+    pub(crate) fn check_keys(&self) -> Result<(), String> {
+        let Security::Keys(keys) = &self.security else { return Ok(()) };
+        let Keys { authority, certificate, key } = keys;
+        if [authority, certificate, key].into_iter().any(|path| !path.exists()) {
+            return Ok(());
+        }
+        Identity::of(&self.security).map_err(|why| format!("`security`: {why}"))?;
+        let of = |why: String| format!("`security.certificate`: {}: {why}", certificate.display());
+        let chain = certificates(certificate)?;
+        let (own, between) = chain.split_first().expect("it has certificates");
+        let own = webpki::EndEntityCert::try_from(own).map_err(|why| of(why.to_string()))?;
+        if own.verify_is_valid_for_subject_name(&Identity::subject(&self.name)?).is_err() {
+            return Err(of(format!("it is not that of `{}`, the `name` of the node", self.name)));
+        }
+        let authorities = certificates(authority)?;
+        let anchors = authorities.iter().map(webpki::anchor_from_trusted_cert);
+        let anchors = anchors.collect::<Result<Vec<_>, _>>().map_err(|why| of(why.to_string()))?;
+        let algorithms = ring::default_provider().signature_verification_algorithms.all;
+        let usage = webpki::KeyUsage::server_auth();
+        let now = UnixTime::now();
+        match own.verify_for_usage(algorithms, &anchors, between, now, usage, None, None) {
+            // A clock may be wrong until the network is there.
+            Ok(_) | Err(webpki::Error::CertExpired { .. } | webpki::Error::CertNotValidYet { .. }) => Ok(()),
+            Err(_) => Err(of(format!("`authority`, {}, did not sign it", authority.display()))),
+        }
+    }
+}
+
+/// The certificates in a file, of which there is at least one.
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let of = |why: String| format!("{}: {why}", path.display());
+    let read = CertificateDer::pem_file_iter(path).map_err(|why| of(why.to_string()))?;
+    let all = read.collect::<Result<Vec<_>, _>>().map_err(|why| of(why.to_string()))?;
+    if all.is_empty() { Err(of("it has no certificate".to_owned())) } else { Ok(all) }
+}
+
 fn configurations(keys: &Keys) -> Result<(ClientConfig, ServerConfig), String> {
     let of = |path: &Path, why: String| format!("{}: {why}", path.display());
-    let certificates = |path: &Path| -> Result<Vec<CertificateDer<'static>>, String> {
-        let read = CertificateDer::pem_file_iter(path).map_err(|why| of(path, why.to_string()))?;
-        read.collect::<Result<_, _>>().map_err(|why| of(path, why.to_string()))
-    };
     let key = || PrivateKeyDer::from_pem_file(&keys.key).map_err(|why| of(&keys.key, why.to_string()));
     let mut roots = RootCertStore::empty();
     for certificate in certificates(&keys.authority)? {
@@ -70,7 +104,12 @@ fn configurations(keys: &Keys) -> Result<(ClientConfig, ServerConfig), String> {
     }
     let (roots, chain) = (Arc::new(roots), certificates(&keys.certificate)?);
     let provider: Arc<CryptoProvider> = Arc::new(ring::default_provider());
-    let wrong = |why: rustls::Error| of(&keys.certificate, why.to_string());
+    let wrong = |why: rustls::Error| match why {
+        rustls::Error::InconsistentKeys(_) => {
+            of(&keys.key, format!("it is not the key of {}", keys.certificate.display()))
+        }
+        other => of(&keys.certificate, other.to_string()),
+    };
     let versions = &[&rustls::version::TLS13];
     let client = ClientConfig::builder_with_provider(provider.clone())
         .with_protocol_versions(versions)

@@ -15,6 +15,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod check;
 mod clock;
 pub mod compare;
 pub mod config;

@@ -79,7 +79,10 @@ pub struct NodeFile {
 
 /// How neighbours and packets are authenticated.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "`security` is `\"none\"`, or the paths `authority`, `certificate` and `key` in braces"
+)]
 #[schemars(inline)]
 pub enum Security {
     /// By certificates of one authority.
