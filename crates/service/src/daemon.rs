@@ -13,7 +13,6 @@ use laxity_client::socket::ProgramSocket;
 use laxity_machine::place::{ThreadPlacement, keep_awake, spawn_on};
 use laxity_signalling::identity::{Epoch, NodeId};
 use nix::fcntl::{Flock, FlockArg};
-use nix::sys::mman::{MlockAllFlags, mlockall};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::clock::Clock;
@@ -26,6 +25,7 @@ use crate::journal::Journal;
 use crate::names::Names;
 use crate::node_file::{ClockUse, NamesFile, NodeFile, Security};
 use crate::notify::{State, notify};
+use crate::pinned::{lock_memory, touch_stack};
 use crate::policer::Policer;
 use crate::reload::Running;
 use crate::shaper::Shaper;
@@ -97,11 +97,14 @@ async fn run(file: &NodeFile, ready: impl FnOnce(&Path)) -> Result<(), String> {
     let jitter = jitter(epoch, file.id);
     let engine = Engine::new(config, wires, ends, file.host.idle, clock, jitter, journal);
     let engine = engine.map_err(|why| why.to_string())?;
-    // Pages that are swapped out would be stops of our own making.
-    let _ = mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE);
+    lock_memory();
     let fifo = (file.host.priority > 0).then_some(file.host.priority);
     let placement = ThreadPlacement { core: file.host.core, fifo };
-    let thread = spawn_on(placement, "laxity-engine", move || engine.run()).map_err(|why| why.to_string())?;
+    let thread = spawn_on(placement, "laxity-engine", move || {
+        touch_stack();
+        engine.run();
+    });
+    let thread = thread.map_err(|why| why.to_string())?;
     // Held until the daemon ends.
     let awake = file.host.awake.then(keep_awake);
     if let Some(Err(refused)) = &awake {

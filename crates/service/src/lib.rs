@@ -40,6 +40,7 @@ mod node_file;
 mod notify;
 mod outbox;
 mod owners;
+mod pinned;
 mod policer;
 pub mod predict;
 mod programs;
