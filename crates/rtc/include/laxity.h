@@ -15,6 +15,7 @@ extern "C" {
 #define RTC_FAILED (-1) /* see rtc_error() */
 #define RTC_EXCESS (-2) /* the message is beyond the contract */
 #define RTC_LOST (-3)   /* the channel or the node is gone */
+#define RTC_NONE (-4)   /* no message arrived in time */
 
 typedef struct RtcNode RtcNode;
 typedef struct RtcQueue RtcQueue;
@@ -35,12 +36,12 @@ RtcNode *rtc_connect(const char *socket);
 void rtc_disconnect(RtcNode *node);
 
 /* Receiver: makes a queue and registers its name; takes messages; ends it. A timeout of -1 waits for
- * ever; 0 is returned if no message arrived. */
+ * ever; RTC_NONE is returned if no message arrived, and 0 for an empty message. */
 RtcQueue *rtc_init(RtcNode *node, const char *name);
 long rtc_recv(RtcQueue *queue, uint8_t *buffer, size_t size, int timeout_ms);
 void rtc_end(RtcQueue *queue);
 
-/* Sender: creates a channel; sends, and returns when the node has transmitted the message; closes. */
+/* Sender, whose message may be NULL if its length is 0: creates a channel; sends, and returns when the node has transmitted the message; closes. */
 RtcChannel *rtc_create(RtcNode *node, const char *name, const RtcContract *contract);
 int rtc_send(RtcChannel *channel, const uint8_t *message, size_t length);
 int rtc_try_send(RtcChannel *channel, const uint8_t *message, size_t length);

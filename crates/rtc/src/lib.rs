@@ -20,6 +20,8 @@ pub const RTC_EXCESS: c_int = -2;
 pub const RTC_LOST: c_int = -3;
 /// Any other error.
 pub const RTC_FAILED: c_int = -1;
+/// No message arrived in time.
+pub const RTC_NONE: c_int = -4;
 
 /// A connection of the program to its node.
 pub struct RtcNode(Client);
@@ -77,6 +79,41 @@ unsafe fn text<'a>(text: *const c_char) -> Result<Option<&'a str>, Error> {
     text.map(Some).map_err(|_| Error::Failed("a name is no UTF-8".to_owned()))
 }
 
+/// The message at `message`, which is empty if `length` is 0.
+///
+/// # Safety
+/// `message` is null or has `length` bytes.
+unsafe fn bytes<'a>(message: *const u8, length: usize) -> Result<&'a [u8], Error> {
+    match (message.is_null(), length) {
+        (_, 0) => Ok(&[]),
+        (true, _) => Err(Error::Failed("a message is NULL, and its length is not 0".to_owned())),
+        // SAFETY: the caller's contract.
+        (false, _) => Ok(unsafe { std::slice::from_raw_parts(message, length) }),
+    }
+}
+
+/// What `rtc_recv` returns for `received`, which it copies into `buffer`.
+///
+/// # Safety
+/// `buffer` has `size` bytes, and none of them is of the message.
+unsafe fn taken(received: Result<Option<Vec<u8>>, Error>, buffer: *mut u8, size: usize) -> c_long {
+    match received {
+        Ok(None) => {
+            LAST.with(|last| *last.borrow_mut() = c"no message arrived in time".to_owned());
+            c_long::from(RTC_NONE)
+        }
+        Ok(Some(message)) => {
+            let length = message.len().min(size);
+            if length > 0 {
+                // SAFETY: the buffer has at least this many bytes, and no part of the message.
+                unsafe { std::ptr::copy_nonoverlapping(message.as_ptr(), buffer, length) };
+            }
+            length as c_long
+        }
+        Err(error) => c_long::from(failed(&error)),
+    }
+}
+
 /// The reason of the last failed call of this thread. It is valid until the next call.
 #[unsafe(no_mangle)]
 pub extern "C" fn rtc_error() -> *const c_char {
@@ -119,8 +156,9 @@ pub unsafe extern "C" fn rtc_init(node: *mut RtcNode, name: *const c_char) -> *m
     handle(name.and_then(|name| node.0.listen(name.unwrap_or_default())).map(RtcQueue))
 }
 
-/// Takes the next message: its length, 0 if none arrived within `timeout_ms` (which waits for ever
-/// if it is negative), or an error. A message longer than `size` is cut off.
+/// Takes the next message: its length, which is 0 for an empty one, `RTC_NONE` if none arrived within
+/// `timeout_ms` (which waits for ever if it is negative), or an error. A message longer than `size` is
+/// cut off.
 ///
 /// # Safety
 /// `queue` is a queue, `buffer` has `size` bytes.
@@ -137,16 +175,8 @@ pub unsafe extern "C" fn rtc_recv(
         Ok(most) => queue.0.recv_timeout(Duration::from_millis(most)),
         Err(_) => queue.0.recv().map(Some),
     };
-    match received {
-        Ok(None) => 0,
-        Ok(Some(message)) => {
-            let length = message.payload.len().min(size);
-            // SAFETY: the buffer has at least this many bytes, and no part of the message.
-            unsafe { std::ptr::copy_nonoverlapping(message.payload.as_ptr(), buffer, length) };
-            length as c_long
-        }
-        Err(error) => c_long::from(failed(&error)),
-    }
+    // SAFETY: the caller's contract.
+    unsafe { taken(received.map(|message| message.map(|message| message.payload)), buffer, size) }
 }
 
 /// Ends a queue, and the channels to it.
@@ -183,24 +213,25 @@ pub unsafe extern "C" fn rtc_create(
 /// It waits until the message is within the contract.
 ///
 /// # Safety
-/// `channel` is a channel, `message` has `length` bytes.
+/// `channel` is a channel, `message` has `length` bytes, or is null with none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtc_send(channel: *mut RtcChannel, message: *const u8, length: usize) -> c_int {
     // SAFETY: the caller's contract.
-    let (channel, message) = unsafe { (&mut *channel, std::slice::from_raw_parts(message, length)) };
-    let sent = channel.0.send(message).and_then(|()| channel.0.drain());
+    let (channel, message) = unsafe { (&mut *channel, bytes(message, length)) };
+    let sent = message.and_then(|message| channel.0.send(message)).and_then(|()| channel.0.drain());
     sent.map_or_else(|error| failed(&error), |()| 0)
 }
 
 /// Sends a message if it is within the contract now, without waiting: 0, `RTC_EXCESS`, or an error.
 ///
 /// # Safety
-/// `channel` is a channel, `message` has `length` bytes.
+/// `channel` is a channel, `message` has `length` bytes, or is null with none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtc_try_send(channel: *mut RtcChannel, message: *const u8, length: usize) -> c_int {
     // SAFETY: the caller's contract.
-    let (channel, message) = unsafe { (&mut *channel, std::slice::from_raw_parts(message, length)) };
-    channel.0.try_send(message).map_or_else(|error| failed(&error), |()| 0)
+    let (channel, message) = unsafe { (&mut *channel, bytes(message, length)) };
+    let sent = message.and_then(|message| channel.0.try_send(message));
+    sent.map_or_else(|error| failed(&error), |()| 0)
 }
 
 /// Closes a channel when its last message is delivered: 0, or an error. The handle is gone.
@@ -218,7 +249,7 @@ pub unsafe extern "C" fn rtc_close(channel: *mut RtcChannel) -> c_int {
 /// receives it.
 ///
 /// # Safety
-/// `node` is a connection, `name` a string of C, `message` has `length` bytes.
+/// `node` is a connection, `name` a string of C, `message` has `length` bytes, or is null with none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rdata_send(
     node: *mut RtcNode,
@@ -227,7 +258,37 @@ pub unsafe extern "C" fn rdata_send(
     length: usize,
 ) -> c_int {
     // SAFETY: the caller's contract.
-    let (node, name, message) = unsafe { (&*node, text(name), std::slice::from_raw_parts(message, length)) };
-    let sent = name.and_then(|name| node.0.datagram(node.0.resolve(name.unwrap_or_default())?, message));
+    let (node, name, message) = unsafe { (&*node, text(name), bytes(message, length)) };
+    let sent = name.and_then(|name| node.0.datagram(node.0.resolve(name.unwrap_or_default())?, message?));
     sent.map_or_else(|error| failed(&error), |()| 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An empty message is one, and a length that no message has says that there was none.
+    #[test]
+    fn an_empty_message_is_not_none() {
+        let mut buffer = [7; 4];
+        // SAFETY: the buffer has four bytes of its own.
+        let mut taken = |received: Option<&[u8]>| unsafe {
+            taken(Ok(received.map(<[u8]>::to_vec)), buffer.as_mut_ptr(), 4)
+        };
+        assert_eq!(taken(None), c_long::from(RTC_NONE));
+        assert_eq!((taken(Some(&[])), taken(Some(&[1, 2])), taken(Some(&[1; 9]))), (0, 2, 4));
+        assert_eq!(buffer, [1; 4]);
+        // SAFETY: a buffer of no bytes has no address.
+        assert_eq!(unsafe { super::taken(Ok(Some(vec![1])), std::ptr::null_mut(), 0) }, 0);
+    }
+
+    #[test]
+    fn a_message_without_bytes_has_no_address() {
+        // SAFETY: no byte is read.
+        let [none, wrong] = [0, 3].map(|length| unsafe { bytes(std::ptr::null(), length) });
+        assert!(none.unwrap().is_empty());
+        assert!(wrong.unwrap_err().to_string().contains("NULL"));
+        // SAFETY: the array has two bytes.
+        assert_eq!(unsafe { bytes([1, 2].as_ptr(), 2) }.unwrap(), [1, 2]);
+    }
 }

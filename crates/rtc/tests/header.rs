@@ -85,7 +85,7 @@ fn the_header_declares_the_functions_of_the_library() {
 
 #[test]
 fn constants_and_the_contract_are_equal() {
-    for (name, value) in [("RTC_FAILED", -1), ("RTC_EXCESS", -2), ("RTC_LOST", -3)] {
+    for (name, value) in [("RTC_FAILED", -1), ("RTC_EXCESS", -2), ("RTC_LOST", -3), ("RTC_NONE", -4)] {
         assert!(HEADER.contains(&format!("#define {name} ({value})")), "{name}");
         assert!(LIBRARY.contains(&format!("pub const {name}: c_int = {value};")), "{name}");
     }
