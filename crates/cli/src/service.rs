@@ -56,7 +56,7 @@ pub(crate) fn keys(options: &MakeKeys, terminal: &mut Terminal) -> Exit {
             Exit::Holds
         }
         Err(why) => {
-            terminal.error(&clean(&why.to_string()));
+            terminal.error(&clean(&why));
             Exit::Broken
         }
     }

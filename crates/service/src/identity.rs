@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
+use crate::check::{NAME, is_name};
 use crate::node_file::{Keys, NodeFile, Security};
 
 /// How this node proves its identity and checks that of others; TLS 1.3 alone.
@@ -131,36 +132,58 @@ fn configurations(keys: &Keys) -> Result<(ClientConfig, ServerConfig), String> {
 /// An authority that is there already signs further nodes. Answers the files that were written.
 ///
 /// # Errors
-/// A file exists, or cannot be written.
-pub fn make_keys(directory: &Path, nodes: &[String]) -> io::Result<Vec<PathBuf>> {
+/// A sentence: a name that no node can have, a file that exists, or one that cannot be read or written.
+/// Names and files are checked before the first file is written.
+pub fn make_keys(directory: &Path, nodes: &[String]) -> Result<Vec<PathBuf>, String> {
     use rcgen::{
         BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair,
         KeyUsagePurpose,
     };
-    let other = io::Error::other::<rcgen::Error>;
-    std::fs::create_dir_all(directory)?;
+    let of = |path: &Path, why: &dyn std::fmt::Display| format!("{}: {why}", path.display());
     let (authority, authority_key) = (directory.join("authority.pem"), directory.join("authority.key"));
+    let files =
+        |node: &String| [directory.join(format!("{node}.pem")), directory.join(format!("{node}.key"))];
+    for (at, node) in nodes.iter().enumerate() {
+        if !is_name(node) || node == "authority" {
+            return Err(format!("`{node}` is no name of a node: {NAME}, and not `authority`"));
+        }
+        if nodes[..at].contains(node) {
+            return Err(format!("`{node}` is named twice"));
+        }
+        if let Some(file) = files(node).into_iter().find(|file| file.exists()) {
+            return Err(of(&file, &"it is there already, so no key was made"));
+        }
+    }
+    let read = |path: &Path| std::fs::read_to_string(path).map_err(|why| of(path, &why));
+    let failed = |why: rcgen::Error| format!("no key: {why}");
+    std::fs::create_dir_all(directory).map_err(|why| of(directory, &why))?;
     let mut written = Vec::new();
     if !authority.exists() {
-        let mut params = CertificateParams::new(Vec::new()).map_err(other)?;
+        let mut params = CertificateParams::new(Vec::new()).map_err(failed)?;
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         params.distinguished_name = DistinguishedName::new();
         params.distinguished_name.push(DnType::CommonName, "Laxity test authority");
-        let key = KeyPair::generate().map_err(other)?;
-        write_new(&authority, &params.self_signed(&key).map_err(other)?.pem(), 0o644)?;
+        let key = KeyPair::generate().map_err(failed)?;
+        write_new(&authority, &params.self_signed(&key).map_err(failed)?.pem(), 0o644)?;
         write_new(&authority_key, &key.serialize_pem(), 0o600)?;
         written.extend([authority.clone(), authority_key.clone()]);
     }
-    let key = KeyPair::from_pem(&std::fs::read_to_string(&authority_key)?).map_err(other)?;
-    let issuer = Issuer::from_ca_cert_pem(&std::fs::read_to_string(&authority)?, key).map_err(other)?;
+    let key = match authority_key.exists() {
+        true => read(&authority_key)?,
+        false => {
+            return Err(of(&authority_key, &"it is not there, and signs the certificates of further nodes"));
+        }
+    };
+    let key = KeyPair::from_pem(&key).map_err(|why| of(&authority_key, &why))?;
+    let issuer = Issuer::from_ca_cert_pem(&read(&authority)?, key).map_err(|why| of(&authority, &why))?;
     for node in nodes {
-        let mut params = CertificateParams::new(vec![node.clone()]).map_err(other)?;
+        let mut params = CertificateParams::new(vec![node.clone()]).map_err(failed)?;
         params.distinguished_name = DistinguishedName::new();
         params.distinguished_name.push(DnType::CommonName, node.as_str());
-        let key = KeyPair::generate().map_err(other)?;
-        let certificate = params.signed_by(&key, &issuer).map_err(other)?;
-        let (path, key_path) = (directory.join(format!("{node}.pem")), directory.join(format!("{node}.key")));
+        let key = KeyPair::generate().map_err(failed)?;
+        let certificate = params.signed_by(&key, &issuer).map_err(failed)?;
+        let [path, key_path] = files(node);
         write_new(&path, &certificate.pem(), 0o644)?;
         write_new(&key_path, &key.serialize_pem(), 0o600)?;
         written.extend([path, key_path]);
@@ -168,8 +191,39 @@ pub fn make_keys(directory: &Path, nodes: &[String]) -> io::Result<Vec<PathBuf>>
     Ok(written)
 }
 
-fn write_new(path: &Path, text: &str, mode: u32) -> io::Result<()> {
-    let named = |why: io::Error| io::Error::new(why.kind(), format!("{}: {why}", path.display()));
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path).map_err(named)?;
-    file.write_all(text.as_bytes()).map_err(named)
+fn write_new(path: &Path, text: &str, mode: u32) -> Result<(), String> {
+    let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path);
+    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|why| format!("{}: {why}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An error names the file or the node, and comes before any file is written.
+    #[test]
+    fn keys_that_cannot_be_made_say_why() {
+        let beside = std::env::temp_dir().join(format!("laxity-keys-{}", std::process::id()));
+        let make = |nodes: &[&str]| {
+            let nodes: Vec<String> = nodes.iter().map(|node| (*node).to_owned()).collect();
+            make_keys(&beside, &nodes)
+        };
+        for name in ["../x", "a b", "", "authority"] {
+            assert!(make(&["one", name]).unwrap_err().contains("no name of a node"), "{name}");
+        }
+        assert!(make(&["one", "one"]).unwrap_err().contains("twice"));
+        assert!(!beside.exists());
+        assert_eq!(make(&["one"]).unwrap().len(), 4);
+        assert!(make(&["two", "one"]).unwrap_err().contains("one.pem: it is there already"));
+        assert!(!beside.join("two.pem").exists());
+        let away = beside.join("away.key");
+        std::fs::rename(beside.join("authority.key"), &away).unwrap();
+        assert!(make(&["two"]).unwrap_err().contains("authority.key: it is not there, and signs"));
+        std::fs::rename(away, beside.join("authority.key")).unwrap();
+        assert_eq!(make(&["two"]).unwrap().len(), 2);
+        std::fs::write(beside.join("authority.key"), "nothing").unwrap();
+        assert!(make(&["three"]).unwrap_err().contains("authority.key: "));
+        std::fs::remove_dir_all(&beside).unwrap();
+    }
 }
