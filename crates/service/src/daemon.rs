@@ -13,9 +13,10 @@ use laxity_client::socket::ProgramSocket;
 use laxity_machine::place::{ThreadPlacement, keep_awake, spawn_on};
 use laxity_signalling::identity::{Epoch, NodeId};
 use nix::fcntl::{Flock, FlockArg};
+use nix::time::ClockId;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, nanoseconds};
 use crate::control::{Control, Description, RING};
 use crate::engine::{Ends, Engine};
 use crate::etcd::Etcd;
@@ -226,6 +227,9 @@ impl Drop for SocketFile {
 
 /// The epoch of this life: one more than that of the last. The file stays locked while the daemon
 /// lives, so that two daemons are never the same node.
+///
+/// Where the file was lost, neighbours remember channels of an epoch of former lives, and refuse those
+/// names. So a file that is new begins at the time, which is later than each of these.
 fn next_epoch(directory: &Path, name: &str) -> Result<Epoch, String> {
     let path = directory.join(format!("{name}.epoch"));
     let wrong = |why: io::Error| format!("{}: {why}", path.display());
@@ -235,7 +239,7 @@ fn next_epoch(directory: &Path, name: &str) -> Result<Epoch, String> {
     let mut file = lock.map_err(|_| format!("{}: another daemon of this node runs", path.display()))?;
     let text = io::read_to_string(&*file).map_err(wrong)?;
     let last = match text.trim() {
-        "" => 0,
+        "" => seconds_since_2026(Duration::from_nanos(nanoseconds(ClockId::CLOCK_REALTIME))),
         number => number.parse::<u32>().map_err(|_| format!("{}: it has no number", path.display()))?,
     };
     let epoch = last.checked_add(1).ok_or_else(|| format!("{}: no epochs are left", path.display()))?;
@@ -243,6 +247,12 @@ fn next_epoch(directory: &Path, name: &str) -> Result<Epoch, String> {
     // The lock is released with the process.
     std::mem::forget(file);
     Ok(Epoch(epoch))
+}
+
+/// The seconds from the year 2026 on to `now`, which counts from 1970; 0 where a clock is not set.
+fn seconds_since_2026(now: Duration) -> u32 {
+    const YEAR_2026: u64 = 1_767_225_600;
+    u32::try_from(now.as_secs().saturating_sub(YEAR_2026)).unwrap_or(0)
 }
 
 fn write_number(file: &mut File, number: u32) -> io::Result<()> {
@@ -272,6 +282,8 @@ pub(crate) fn jitter(epoch: Epoch, id: u32) -> laxity_signalling::Jitter {
 
 #[cfg(test)]
 mod tests {
+    use laxity_signalling::refusal::{Denial, NodeResource, Shortage};
+
     use super::*;
 
     /// The second link has an address of another host, and so the daemon does not start. Files of others
@@ -303,5 +315,26 @@ mod tests {
         assert!(start(&beside.join("run/other")).contains("run/other"));
         assert!(beside.join("run/other").exists());
         fs::remove_dir_all(&beside).unwrap();
+    }
+
+    /// Lives are counted, and a life without the count of those before is later than all of them.
+    #[test]
+    fn an_epoch_is_later_than_that_of_each_former_life() {
+        let beside = std::env::temp_dir().join(format!("laxity-epoch-{}", std::process::id()));
+        let next = |name: &str| next_epoch(&beside, name).map(|epoch| epoch.0);
+        let first = next("a").unwrap();
+        assert!(first > 24_000_000, "{first}");
+        assert!(next("a").unwrap_err().contains("another daemon"));
+        fs::write(beside.join("b.epoch"), "7\n").unwrap();
+        assert_eq!(next("b"), Ok(8));
+        fs::remove_file(beside.join("b.epoch")).unwrap();
+        assert!(next("b").unwrap() >= first);
+        let at = |seconds| seconds_since_2026(Duration::from_secs(seconds));
+        assert_eq!([0, 1_767_225_600, 1_767_225_605].map(at), [0, 0, 5]);
+        fs::remove_dir_all(&beside).unwrap();
+        // A file that begins before that leads to a refusal, which says what to do.
+        let shortage = Shortage::of(NodeResource::Agreement, 0);
+        let refused = crate::programs::shown(&Denial { node: NodeId(1), shortage }, "b".to_owned());
+        assert!(refused.to_string().contains("epoch of the source went back: restore"), "{refused}");
     }
 }

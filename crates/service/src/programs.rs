@@ -428,7 +428,11 @@ fn described(resource: NodeResource, missing: u64) -> (&'static str, String) {
         NodeResource::Route => ("a link to the next node of the route", String::new()),
         NodeResource::Entries => count("entries for channels", "channels"),
         NodeResource::Answer => ("time: a node on the route does not answer", String::new()),
-        NodeResource::Agreement => ("agreement: a node on the route has restarted", String::new()),
+        NodeResource::Agreement => (
+            "agreement: a node on the route has restarted; if this repeats, the epoch of the source went \
+             back: restore the file in its `state` directory",
+            String::new(),
+        ),
         NodeResource::Valid => ("sense: a value of the contract is out of range", String::new()),
     }
 }
