@@ -41,7 +41,7 @@ impl<R: Resources> Manager<R> {
         channels: u64,
         first: Alternative,
     ) -> Alternative {
-        let mut proposed = Some(first);
+        let mut proposed = Some(readable(first));
         for _ in 0..TRIES {
             let Some(proposal) = proposed else { break };
             let Some(other) = changed(asked, proposal) else { break };
@@ -52,7 +52,7 @@ impl<R: Resources> Manager<R> {
             });
             match accepted {
                 Ok(()) => return proposal,
-                Err(shortage) => proposed = further(proposal, shortage.acceptable),
+                Err(shortage) => proposed = further(proposal, shortage.acceptable).map(readable),
             }
         }
         let alone = in_time(&mut self.empty, asked).is_ok_and(|offer| {
@@ -95,6 +95,16 @@ fn changed(asked: &NodeRequest, proposal: Alternative) -> Option<NodeRequest> {
         Alternative::Unknown | Alternative::Later => return None,
     }
     Some(other)
+}
+
+/// A proposal with times of four digits, rounded up. With a longer deadline the nodes before keep some
+/// nanoseconds more of it, for the drift of clocks.
+fn readable(proposal: Alternative) -> Alternative {
+    match proposal {
+        Alternative::Deadline(deadline) => Alternative::Deadline(deadline.rounded_up(4)),
+        Alternative::Interval(interval) => Alternative::Interval(interval.rounded_up(4)),
+        other => other,
+    }
 }
 
 /// The next proposal after `refused`, for which `found` is proposed. A proposal changes one value, so
