@@ -45,8 +45,8 @@ fn a_proposed_deadline_has_the_time_of_the_link() {
     assert!(refused(&config, less).is_some());
 }
 
-/// Four packets of 1072 us in each ms are too many for the processor, and more for the link. What the
-/// processor would do with is not enough for the link.
+/// Four packets of 1072 us in each ms are too many for the processor, and more for the link. An
+/// interval that the processor has time for is too short for the link.
 #[test]
 fn a_proposed_interval_fits_the_link_and_the_processor() {
     let mut config = config(0, 2);

@@ -92,7 +92,7 @@ unsafe fn bytes<'a>(message: *const u8, length: usize) -> Result<&'a [u8], Error
     }
 }
 
-/// What `rtc_recv` returns for `received`, which it copies into `buffer`.
+/// The result that `rtc_recv` returns for `received`, which it copies into `buffer`.
 ///
 /// # Safety
 /// `buffer` has `size` bytes, and none of them is of the message.

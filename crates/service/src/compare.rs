@@ -110,8 +110,8 @@ fn explained(late: Span, rows: &[&Row], predicted: &Predicted, states: &[NodeSta
     if unexplained == 0 && late <= all { ComparedVerdict::Stopped(stops) } else { ComparedVerdict::Bug }
 }
 
-/// The longest stop of a node since an instant of its clock, in nanoseconds. Of stops that the status does not
-/// have any more the longest of all is assumed.
+/// The longest stop of a node since an instant of its clock, in nanoseconds. Of stops that the status does
+/// not have any more the longest of all is assumed.
 fn longest_stop(state: &NodeStatus, since: u64) -> Span {
     let has_all = state.counter("stalls") <= state.stalls.len() as u64;
     if !has_all && state.stalls.last().is_none_or(|(at, _)| *at > since) {

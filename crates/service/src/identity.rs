@@ -201,7 +201,7 @@ fn write_new(path: &Path, text: &str, mode: u32) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    /// An error names the file or the node, and comes before any file is written.
+    /// An error names the file or the node, and precedes the first file.
     #[test]
     fn keys_that_cannot_be_made_say_why() {
         let beside = std::env::temp_dir().join(format!("laxity-keys-{}", std::process::id()));

@@ -1,4 +1,4 @@
-//! Memory that is not swapped out: a page that comes from a disk would be a stop of our own making.
+//! Memory that is not swapped out: a page that is read from a disk would be a stop of our own making.
 
 use std::hint::black_box;
 
@@ -10,7 +10,7 @@ const STACK: usize = 256 << 10;
 /// Locks each page of the process from its first use on, as far as the system permits.
 ///
 /// Pages that are only reserved would be locked too without `MCL_ONFAULT`: a gigabyte that the allocator
-/// keeps for later. With it, a first use costs about a microsecond, which is nothing beside `host.delay`.
+/// keeps for later. With it, a first use costs about a microsecond, which `host.delay` has room for.
 pub(crate) fn lock_memory() {
     let all = MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE;
     let used = all | MlockAllFlags::from_bits_retain(nix::libc::MCL_ONFAULT);

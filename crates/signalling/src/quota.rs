@@ -31,7 +31,7 @@ impl Quota {
         [channels, bandwidth, buffers, cpu]
     }
 
-    /// Whether an owner with nothing else may have `channels` and `claim`.
+    /// Whether an owner without channels may have `channels` and `claim`.
     pub(crate) fn has_room(&self, channels: u64, claim: QuotaClaim) -> bool {
         let asked = Quota { channels, claim }.amounts();
         asked.into_iter().zip(self.amounts()).all(|(asked, most)| asked <= most)

@@ -21,8 +21,7 @@ use super::change::{FileChange, Law};
 const NEWCOMER: &str = "`D_order` gives a newcomer the highest priority that those below tolerate, so a cheaper one may come before others";
 
 /// An anomaly of promises that are shorter than what is asked for.
-const SOONER: &str =
-    "a channel is promised a shorter deadline than it asks for, and comes before others by that";
+const SOONER: &str = "a channel is promised a shorter deadline than it asks for, and precedes others by that";
 
 /// An anomaly of a path over several stations.
 const OTHER_DEADLINES: &str = "the stations of a path are asked for other deadlines, and by those messages are ahead of their time behind them";

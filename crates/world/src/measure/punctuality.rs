@@ -60,11 +60,11 @@ pub(crate) struct Punctuality {
     settled: ShortQueue<(Time, bool)>,
     in_time: u64,
     due: u64,
-    /// What became of messages, until the host has reported them; `None` if the host is here.
+    /// The fates of messages, until the host has reported them; `None` if the host is here.
     came: Option<Vec<(Time, u64, Fate)>>,
 }
 
-/// What became of a message.
+/// The fate of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// It arrived, and its deadline counts from then.

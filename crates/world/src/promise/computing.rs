@@ -31,8 +31,8 @@ pub(super) fn reserve(
     host.computing.iter().enumerate().map(of).collect()
 }
 
-/// The bound of each reservation at the first `nodes` stations, the hosts, where they have tables: the deadline
-/// by which EDF goes, or the lower bound where requested deadlines or levels decide.
+/// The bound of each reservation at the first `nodes` stations, the hosts, where they have tables: the
+/// deadline by which EDF goes, or the lower bound where requested deadlines or levels decide.
 pub(super) fn bounds(
     tables: &Tables,
     nodes: usize,

@@ -49,8 +49,8 @@ fn all_kept(found: &[(f64, f64)]) -> bool {
     found.iter().all(|(bound, worst)| *worst < bound + 0.0015)
 }
 
-/// Its own messages may come together, up to the burst and what the ports before may delay; those of the
-/// other host come by a link of their own.
+/// Messages of a channel may be there together, up to the burst and the delays of the ports before; those
+/// of the other host use a link of their own.
 #[test]
 fn messages_that_come_together_are_paid_for() {
     let burst = |name: &str, from: &str| {
@@ -66,8 +66,8 @@ fn messages_that_come_together_are_paid_for() {
     }
 }
 
-/// Hosts that work an hour ahead, before a port that does, hold nothing up to the queue. The contract of the
-/// source is what is known of its messages.
+/// Hosts that work an hour ahead, before a port that does, hold no message up to the queue. Of
+/// its messages the contract of the source is known.
 #[test]
 fn a_path_that_holds_nothing_has_a_bound_if_the_source_keeps_its_contract() {
     let both = ["a", "b"].map(|from| channel(from, from, "r", "462 B", "40 ms"));

@@ -1,10 +1,9 @@
 //! A promise of a shorter deadline than the requested one.
 //!
 //! A channel is content with any promise that ends before its deadline, and a longer deadline is not
-//! always easier to keep: several messages may be under way by a deadline beyond `I_min`, which some tests
-//! do not cover and which takes more buffers, and a path shares out all of a deadline, so that messages
-//! are ahead of their time by more behind each hop. Where the requested deadline is refused, shorter ones
-//! are tried.
+//! always easier to keep. By a deadline beyond `I_min` several messages may be under way, which some tests
+//! do not cover and which takes more buffers. A path shares out all of a deadline, so messages are ahead of
+//! their time by more behind each hop. Where the requested deadline is refused, shorter ones are tried.
 
 use laxity_admission::{Deficit, Formula, Request};
 use laxity_units::Span;
