@@ -132,7 +132,7 @@ fn a_link_that_loses_packets_costs_those_messages_alone() {
                 numbers.push(number(&message.payload));
                 told += u64::from(message.lost);
             }
-            let sent = numbers.last().map_or(0, |last| u64::from(last + 1));
+            let sent = numbers.last().map_or(0, |last| last + 1);
             assert_eq!(told, sent - numbers.len() as u64, "{loss} %: {numbers:?}");
             let lost = hop.counts().0 - before;
             assert!(numbers.is_sorted_by(|a, b| a < b), "{loss} %: in order, each once: {numbers:?}");
