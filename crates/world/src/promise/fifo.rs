@@ -257,11 +257,7 @@ impl Part<'_> {
         let fastest = fastest.map_or(Span::ZERO, |link| link.transmit(smallest));
         let least = fastest.saturating_add(experiment.launch(from).unwrap_or_default());
         let held = |station: usize| experiment.holds(station) && experiment.horizon(station) < Span::MAX;
-        // Behind a table messages are not in the order of their logical arrivals.
         let regulated = experiment.regulates(channel.route[first], channel);
-        if regulated && (!held(from) || experiment.keeps_arrivals(from)) {
-            return Err(Uncovered::AtsOrder);
-        }
         // The least of the jitters since each station that holds messages, and since the source.
         let (mut since, mut jitter, mut without) = (Span::ZERO, None::<Span>, Uncovered::FifoExcess);
         for hop in (if regulated { last } else { 0 }..first).rev() {
@@ -280,6 +276,10 @@ impl Part<'_> {
                     break;
                 }
             };
+            // Behind a table messages are not in the order of their logical arrivals.
+            if regulated && (!held(station) || experiment.keeps_arrivals(station)) {
+                return Err(Uncovered::AtsOrder);
+            }
             let way = if hop < last { table.way } else { Span::ZERO };
             since = since.saturating_add(table.kept).saturating_add(way);
             let early = held(station).then(|| experiment.horizon(station));
