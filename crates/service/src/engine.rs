@@ -223,7 +223,10 @@ impl Engine {
             for _ in 0..BATCHES {
                 let (node, wire) = (&mut self.node, &mut self.wires[number]);
                 let (peer, crossing, way, mut hidden) = (wire.peer, wire.crossing, wire.way(), Span::ZERO);
+                // The kernel's stamp is of a clock that may step.
+                let longest = now.saturating_since(wire.empty_at);
                 let full = wire.receive(|frame, waited| {
+                    let waited = waited.min(longest);
                     // The time that the frame has waited in this host's kernel is part of its age, and
                     // what clocks prove of its time on the link.
                     let departure = TransportHeader::take_stamp(frame).ok().flatten();
@@ -236,6 +239,9 @@ impl Engine {
                     node.handle_frame((now, waited), peer, frame);
                 });
                 wire.counters.hidden = wire.counters.hidden.max(hidden);
+                if full != Some(true) {
+                    wire.empty_at = now;
+                }
                 let Some(full) = full else { break };
                 self.deliver(now);
                 done = done.max(if full { Done::Part } else { Done::All });

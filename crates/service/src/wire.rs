@@ -60,6 +60,8 @@ pub(crate) struct Wire {
     pub(crate) busy: bool,
     /// When no frame was there to transmit, at last.
     pub(crate) idle_at: Time,
+    /// When no frame had arrived, at last.
+    pub(crate) empty_at: Time,
     /// The counters.
     pub(crate) counters: WireCounters,
 }
@@ -93,6 +95,7 @@ impl Wire {
             free_at: Time::ZERO,
             busy: false,
             idle_at: Time::ZERO,
+            empty_at: Time::ZERO,
             counters: WireCounters::default(),
         })
     }
