@@ -201,14 +201,15 @@ pub(super) fn told_apart(
     first.iter().any(differs).then_some(OTHER_DEADLINES)
 }
 
-/// The channels at one station that are promised a shorter deadline than they ask for.
-fn sooner<'a>(experiment: &'a Experiment, promises: &Promises) -> BTreeSet<&'a str> {
+/// The channels at one station that are promised a shorter deadline than they ask for, with that deadline.
+fn sooner<'a>(experiment: &'a Experiment, promises: &Promises) -> BTreeMap<&'a str, Span> {
     let named = experiment.channels.iter().zip(&promises.channels);
-    let is_sooner = |(channel, promise): &(&ChannelSpec, &Promise)| {
-        let [hop] = promise.hops() else { return false };
-        channel.deadline.is_some_and(|deadline| hop.bound.deadline < deadline)
+    let of = |(channel, promise): (&'a ChannelSpec, &Promise)| {
+        let [hop] = promise.hops() else { return None };
+        let is_sooner = channel.deadline.is_some_and(|deadline| hop.bound.deadline < deadline);
+        is_sooner.then_some((channel.name.as_str(), hop.bound.deadline))
     };
-    named.filter(is_sooner).map(|(channel, _)| channel.name.as_str()).collect()
+    named.filter_map(of).collect()
 }
 
 /// Whether the delivery of a channel is analysed in the second scenario alone, so that its deadline

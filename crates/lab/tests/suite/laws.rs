@@ -59,7 +59,7 @@
 //!   transit, and each has a buffer. More of its packets may be with the adapter.
 //! * *A shorter deadline than the requested one.* A channel that is refused its deadline may be promised a
 //!   shorter one, and precedes channels that it followed with the other. The law that holds: with the
-//!   same channels promised so no bound is longer.
+//!   same deadlines promised so no bound is longer.
 //! * *Fewer packets than a window.* With fewer buffers than the window is deep, the adapter's stages
 //!   are filled less, and a window of that depth is analysed. The bound may be longer, and with it the
 //!   channel refused.
