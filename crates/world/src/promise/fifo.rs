@@ -240,57 +240,64 @@ impl Part<'_> {
             let burst = if self.regulated(channel, hops) { burst.max(committed) } else { burst };
             limits(experiment, channel, channel.route[first], burst)
         };
-        let within = conforms(channel) && channel.carries.is_none() && experiment.commands.is_empty();
-        let Some(last) = first.checked_sub(1) else {
-            let from = channel.route[0];
-            let horizon = experiment.host(from).subsystem.early.horizon;
-            return match experiment.holds(from) && horizon < Span::MAX {
-                true => Ok((limits(1), horizon)),
-                // A period is rounded to the picosecond.
-                false if within => Ok((limits(channel.spec.burst), Span::from_ps(1))),
-                false => Err(Uncovered::FifoExcess),
-            };
-        };
+        if first > 0 {
+            return Ok((limits(1), self.jitter(channel, first, tables)?));
+        }
+        let from = channel.route[0];
+        let horizon = experiment.host(from).subsystem.early.horizon;
+        match experiment.holds(from) && horizon < Span::MAX {
+            true => Ok((limits(1), horizon)),
+            // A period is rounded to the picosecond.
+            false if self.keeps_contract(channel) => Ok((limits(channel.spec.burst), Span::from_ps(1))),
+            false => Err(Uncovered::FifoExcess),
+        }
+    }
+
+    /// The jitter of `channel` at hop `first`, behind stations with `tables`: the least of those since each
+    /// station that holds messages, and since the source.
+    fn jitter(&self, channel: &ChannelSpec, first: usize, tables: &[Hop]) -> Result<Span, Uncovered> {
+        let (experiment, last) = (self.experiment, first - 1);
         let from = channel.route[last];
         let smallest = channel.spec.smallest_packet(experiment.packet());
         let fastest = experiment.link(from, experiment.link_out(channel, last));
         let fastest = fastest.map_or(Span::ZERO, |link| link.transmit(smallest));
         let least = fastest.saturating_add(experiment.launch(from).unwrap_or_default());
-        let held = |station: usize| experiment.holds(station) && experiment.horizon(station) < Span::MAX;
-        let regulated = experiment.regulates(channel.route[first], channel);
-        // The least of the jitters since each station that holds messages, and since the source.
-        let (mut since, mut jitter, mut without) = (Span::ZERO, None::<Span>, Uncovered::FifoExcess);
-        for hop in (if regulated { last } else { 0 }..first).rev() {
-            let station = channel.route[hop];
+        let table = |hop: usize| {
             let known = tables.iter().find(|table| table.hop == hop);
             let known = known.ok_or_else(|| match hop == last {
                 true => self.all.without_table(channel, hop),
                 false => Uncovered::FifoEarly,
-            });
-            let network = &experiment.networks[channel.ways[hop]];
-            let known = known.and_then(|table| keeps_order(network).map(|()| table));
-            let table = match known {
+            })?;
+            keeps_order(&experiment.networks[channel.ways[hop]]).map(|()| known)
+        };
+        let regulated = experiment.regulates(channel.route[first], channel);
+        let (mut since, mut jitter) = (Span::ZERO, None::<Span>);
+        for hop in (if regulated { last } else { 0 }..first).rev() {
+            let station = channel.route[hop];
+            let table = match table(hop) {
                 Ok(table) => table,
-                Err(why) => {
-                    without = why;
-                    break;
-                }
+                Err(why) => return jitter.ok_or(why),
             };
+            let held = experiment.holds(station) && experiment.horizon(station) < Span::MAX;
             // Behind a table messages are not in the order of their logical arrivals.
-            if regulated && (!held(station) || experiment.keeps_arrivals(station)) {
+            if regulated && (!held || experiment.keeps_arrivals(station)) {
                 return Err(Uncovered::AtsOrder);
             }
             let way = if hop < last { table.way } else { Span::ZERO };
             since = since.saturating_add(table.kept).saturating_add(way);
-            let early = held(station).then(|| experiment.horizon(station));
-            let of_source = channel.spec.min_interval.saturating_mul(u64::from(channel.spec.burst - 1));
-            let of_source = (hop == 0 && within).then_some(of_source);
-            for early in early.into_iter().chain(of_source) {
-                let found = since.saturating_sub(least).saturating_add(early);
-                jitter = Some(jitter.map_or(found, |least| least.min(found)));
-            }
+            let early = held.then(|| experiment.horizon(station));
+            let burst = || channel.spec.min_interval.saturating_mul(u64::from(channel.spec.burst - 1));
+            let of_source = (hop == 0 && self.keeps_contract(channel)).then(burst);
+            let each = early.into_iter().chain(of_source);
+            let found = each.map(|early| since.saturating_sub(least).saturating_add(early));
+            jitter = jitter.into_iter().chain(found).min();
         }
-        jitter.map(|jitter| (limits(1), jitter)).ok_or(without)
+        jitter.ok_or(Uncovered::FifoExcess)
+    }
+
+    /// Whether the source of `channel` sends within its contract.
+    fn keeps_contract(&self, channel: &ChannelSpec) -> bool {
+        conforms(channel) && channel.carries.is_none() && self.experiment.commands.is_empty()
     }
 
     /// Whether `channel` passes a regulator at one of `hops`.
