@@ -27,9 +27,8 @@ pub(super) fn table(experiment: &Experiment, promises: &Promises) -> String {
 
 /// The hosts with budgets that have no bound, and why.
 pub(super) fn without_bound(experiment: &Experiment, promises: &Promises) -> Vec<(String, Uncovered)> {
-    let asks = |node: usize| experiment.host(node).computing.iter().any(|one| one.budget.is_some());
     let of = |(node, bounds): (usize, &Result<_, Uncovered>)| {
-        let why = bounds.as_ref().err().filter(|_| asks(node))?;
+        let why = bounds.as_ref().err().filter(|_| experiment.host(node).has_budgets())?;
         Some((experiment.place(node), *why))
     };
     promises.computing.iter().enumerate().filter_map(of).collect()

@@ -359,7 +359,7 @@ fn passes_again(experiment: &Experiment, channel: &ChannelSpec, node: usize) -> 
 /// Whether budgets are reserved at `node`, which `D_order` gives priorities among the channels'.
 fn computes(experiment: &Experiment, node: usize) -> bool {
     let host = experiment.nodes.get(node).map(|_| experiment.host(node));
-    host.is_some_and(|host| host.computing.iter().any(|application| application.budget.is_some()))
+    host.is_some_and(HostSpec::has_budgets)
 }
 
 /// Why a channel may have no bound after `change` at the hosts of its path, if so.

@@ -12,8 +12,7 @@ use crate::experiment::{ChannelSpec, Experiment};
 
 /// Whether the levels of everything at `station`, which is so covered, have a proof.
 pub(super) fn levels(experiment: &Experiment, station: usize, covered: &Covered) -> Result<(), Uncovered> {
-    let budgets = station < experiment.nodes.len()
-        && experiment.host(station).computing.iter().any(|application| application.budget.is_some());
+    let budgets = station < experiment.nodes.len() && experiment.host(station).has_budgets();
     let passes =
         |channel: &&ChannelSpec| channel.class == Class::RealTime && channel.route.contains(&station);
     let levels: Vec<Option<u8>> = experiment.channels.iter().filter(passes).map(|it| it.level).collect();

@@ -80,7 +80,8 @@ pub(super) fn host_policies(experiment: &Experiment, node: usize) -> Result<Cove
     let (by_level, at_link) = (by_level(*order), by_level(*link_order));
     // Levels and deadlines order real time, and best effort in one way.
     let sends = |channel: &ChannelSpec| channel.class == Class::RealTime && channel.senders().contains(&node);
-    let at_link = if experiment.channels.iter().any(sends) { at_link } else { at_link.and(by_level) };
+    let alike = by_level == at_link || experiment.channels.iter().any(sends);
+    let at_link = if alike { at_link } else { at_link.and(by_level) };
     // No packet waits at the host's link, unless the link holds it.
     let passes = !scheduled && !link_order.holds();
     let rates = Some(*link_order).filter(|order| scheduled && order.has_latency());

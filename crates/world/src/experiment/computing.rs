@@ -4,6 +4,8 @@ use laxity_admission::{ApplicationWork, Request, RequestError};
 use laxity_qos::channel::{Budget, ChannelId, Computing, CoreId};
 use laxity_units::{Span, Time};
 
+use super::HostSpec;
+
 /// An application that computes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComputingSpec {
@@ -30,6 +32,13 @@ pub struct BudgetSpec {
     pub deadline: Span,
     /// Level under fixed priority, 0 the most urgent.
     pub level: u8,
+}
+
+impl HostSpec {
+    /// Whether an application has a budget there.
+    pub fn has_budgets(&self) -> bool {
+        self.computing.iter().any(|application| application.budget.is_some())
+    }
 }
 
 impl ComputingSpec {

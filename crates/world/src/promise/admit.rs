@@ -86,7 +86,7 @@ impl Answered {
             return Err(why);
         }
         let all = All::of(experiment, &tables, &notices);
-        let computing = computing::bounds(&tables, experiment.nodes.len(), &all.bounds);
+        let computing = computing::bounds(&tables, &all.bounds);
         let channels = answers.into_iter().zip(unkept).enumerate().map(|(i, (answer, why))| match answer {
             None => why.map_or(Promise::BestEffort, Promise::Unkept),
             Some(Err(refused)) => Promise::Refused(refused),
@@ -306,7 +306,7 @@ pub(super) fn request(experiment: &Experiment, channel: &ChannelSpec) -> Result<
 /// without a promise.
 pub fn of_computing(experiment: &Experiment, formula: Option<Formula>) -> Vec<Vec<Option<Span>>> {
     let hosts = || (0..experiment.nodes.len()).map(|node| experiment.host(node));
-    let asks = hosts().any(|host| host.computing.iter().any(|application| application.budget.is_some()));
+    let asks = hosts().any(HostSpec::has_budgets);
     let promised = formula.filter(|_| asks).and_then(|formula| promises(experiment, formula).ok());
     let promised = promised.map(|promises| promises.computing).unwrap_or_default();
     let of = |(node, host): (usize, &HostSpec)| match promised.get(node) {

@@ -31,11 +31,10 @@ pub(super) fn reserve(
     host.computing.iter().enumerate().map(of).collect()
 }
 
-/// The bound of each reservation at the first `nodes` stations, the hosts, where they have tables: the
-/// deadline by which EDF goes, or the lower bound where requested deadlines or levels decide.
+/// The bound of each reservation, where a host has a table: the deadline by which EDF goes, or the
+/// lower bound where requested deadlines or levels decide.
 pub(super) fn bounds(
     tables: &Tables,
-    nodes: usize,
     bounds: &[BTreeMap<AdmissionId, Bound>],
 ) -> Vec<Result<Vec<Option<Span>>, Uncovered>> {
     let of = |(node, ids): (usize, &Vec<Option<AdmissionId>>)| {
@@ -47,5 +46,5 @@ pub(super) fn bounds(
         let kept = |bound: &Bound| if by_bound(bound) { bound.bound } else { bound.deadline };
         Ok(ids.iter().map(|id| bounds[node].get(id.as_ref()?).map(kept)).collect())
     };
-    tables.computing().iter().enumerate().take(nodes).map(of).collect()
+    tables.computing().iter().enumerate().map(of).collect()
 }

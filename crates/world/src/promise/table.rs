@@ -51,7 +51,7 @@ pub(super) struct Tables {
     hosts: Vec<Result<Analyses, Uncovered>>,
     /// Per station, the incoming frames at its adapters, by their links.
     inside: Vec<Vec<Option<Inside>>>,
-    /// The reservations at each for applications that compute there.
+    /// Per node, the reservations for applications that compute there.
     computing: Vec<Vec<Option<AdmissionId>>>,
     formula: Formula,
     /// The placement on cores, where hosts have several.
@@ -125,18 +125,18 @@ impl Tables {
                 }
             }
         };
-        let mut computing = vec![Vec::new(); experiment.stations()];
-        let reserved = |(node, reserved): (usize, &mut Vec<Option<AdmissionId>>)| {
+        let mut computing = vec![Vec::new(); experiment.nodes.len()];
+        let reserved = |node: usize| {
             let readings = readings(experiment, coverage, formula, node);
             let mut table = Analyses::new(&readings, |reading| table(node, reading))?;
-            if node < experiment.nodes.len() {
+            if let Some(reserved) = computing.get_mut(node) {
                 *reserved = computing::reserve(experiment.host(node), &mut table, |number| {
                     placement.of_computing(node, number)
                 })?;
             }
             Ok(table)
         };
-        let hosts = computing.iter_mut().enumerate().map(reserved).collect();
+        let hosts = (0..experiment.stations()).map(reserved).collect();
         let hosts = coverage.spread(experiment, hosts);
         let inside = |(node, host): (usize, &Result<Analyses, Uncovered>)| {
             let covered = host.as_ref().ok().and(coverage.first(node).ok());
@@ -149,7 +149,7 @@ impl Tables {
         Self { hosts, inside, computing, formula, placement, notices, tries }
     }
 
-    /// Per station, what is reserved for each application that computes there.
+    /// Per node, what is reserved for each application that computes there.
     pub(super) fn computing(&self) -> &[Vec<Option<AdmissionId>>] {
         &self.computing
     }
