@@ -81,8 +81,7 @@ impl Meter {
 
     /// The impairments of a network, which the file declares, took a packet.
     pub(crate) fn impair(&mut self, now: Time, message: u64) {
-        self.tally.lost_packets += 1;
-        self.tally.impaired_packets += 1;
+        self.tally.impair();
         if let Some(punctuality) = &mut self.punctuality {
             punctuality.impair(now, message);
         }

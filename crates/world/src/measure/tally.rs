@@ -55,6 +55,12 @@ impl Tally {
         self
     }
 
+    /// A packet was lost by the impairments of a network.
+    pub(crate) fn impair(&mut self) {
+        self.lost_packets += 1;
+        self.impaired_packets += 1;
+    }
+
     /// The counts since `earlier`.
     pub(crate) fn since(&self, earlier: &Tally) -> Tally {
         Tally {

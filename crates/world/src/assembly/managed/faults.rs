@@ -137,9 +137,7 @@ impl Managed<'_> {
         let wire = header.channel;
         let id = GlobalChannelId { node: NodeId(wire.node), epoch: Epoch(header.epoch), local: wire.local };
         if let Some(call) = self.ids.get(&id).and_then(|call| self.calls.get_mut(call)) {
-            let tally = &mut self.counted[call.channel].meter.tally;
-            tally.lost_packets += 1;
-            tally.impaired_packets += 1;
+            self.counted[call.channel].meter.tally.impair();
             call.spare(header.message as u32);
         }
     }
