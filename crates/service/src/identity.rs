@@ -67,7 +67,7 @@ impl NodeFile {
             return Ok(());
         }
         Identity::of(&self.security).map_err(|why| format!("`security`: {why}"))?;
-        let of = |why: String| format!("`security.certificate`: {}: {why}", certificate.display());
+        let of = |why: String| format!("`security.certificate`: {}", of(certificate, why));
         let chain = certificates(certificate)?;
         let (own, between) = chain.split_first().expect("it has certificates");
         let own = webpki::EndEntityCert::try_from(own).map_err(|why| of(why.to_string()))?;
@@ -90,18 +90,21 @@ impl NodeFile {
 
 /// The certificates in a file, of which there is at least one.
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    let of = |why: String| format!("{}: {why}", path.display());
-    let read = CertificateDer::pem_file_iter(path).map_err(|why| of(why.to_string()))?;
-    let all = read.collect::<Result<Vec<_>, _>>().map_err(|why| of(why.to_string()))?;
-    if all.is_empty() { Err(of("it has no certificate".to_owned())) } else { Ok(all) }
+    let read = CertificateDer::pem_file_iter(path).map_err(|why| of(path, why))?;
+    let all = read.collect::<Result<Vec<_>, _>>().map_err(|why| of(path, why))?;
+    if all.is_empty() { Err(of(path, "it has no certificate")) } else { Ok(all) }
+}
+
+/// An error of a file.
+fn of(path: &Path, why: impl std::fmt::Display) -> String {
+    format!("{}: {why}", path.display())
 }
 
 fn configurations(keys: &Keys) -> Result<(ClientConfig, ServerConfig), String> {
-    let of = |path: &Path, why: String| format!("{}: {why}", path.display());
-    let key = || PrivateKeyDer::from_pem_file(&keys.key).map_err(|why| of(&keys.key, why.to_string()));
+    let key = || PrivateKeyDer::from_pem_file(&keys.key).map_err(|why| of(&keys.key, why));
     let mut roots = RootCertStore::empty();
     for certificate in certificates(&keys.authority)? {
-        roots.add(certificate).map_err(|why| of(&keys.authority, why.to_string()))?;
+        roots.add(certificate).map_err(|why| of(&keys.authority, why))?;
     }
     let (roots, chain) = (Arc::new(roots), certificates(&keys.certificate)?);
     let provider: Arc<CryptoProvider> = Arc::new(ring::default_provider());
@@ -109,7 +112,7 @@ fn configurations(keys: &Keys) -> Result<(ClientConfig, ServerConfig), String> {
         rustls::Error::InconsistentKeys(_) => {
             of(&keys.key, format!("it is not the key of {}", keys.certificate.display()))
         }
-        other => of(&keys.certificate, other.to_string()),
+        other => of(&keys.certificate, other),
     };
     let versions = &[&rustls::version::TLS13];
     let client = ClientConfig::builder_with_provider(provider.clone())
@@ -122,7 +125,7 @@ fn configurations(keys: &Keys) -> Result<(ClientConfig, ServerConfig), String> {
     let server = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(versions)
         .map_err(wrong)?
-        .with_client_cert_verifier(verifier.map_err(|why| of(&keys.authority, why.to_string()))?)
+        .with_client_cert_verifier(verifier.map_err(|why| of(&keys.authority, why))?)
         .with_single_cert(chain, key()?)
         .map_err(wrong)?;
     Ok((client, server))
@@ -139,7 +142,6 @@ pub fn make_keys(directory: &Path, nodes: &[String]) -> Result<Vec<PathBuf>, Str
         BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair,
         KeyUsagePurpose,
     };
-    let of = |path: &Path, why: &dyn std::fmt::Display| format!("{}: {why}", path.display());
     let (authority, authority_key) = (directory.join("authority.pem"), directory.join("authority.key"));
     let files =
         |node: &String| [directory.join(format!("{node}.pem")), directory.join(format!("{node}.key"))];
@@ -151,12 +153,12 @@ pub fn make_keys(directory: &Path, nodes: &[String]) -> Result<Vec<PathBuf>, Str
             return Err(format!("`{node}` is named twice"));
         }
         if let Some(file) = files(node).into_iter().find(|file| file.exists()) {
-            return Err(of(&file, &"it is there already, so no key was made"));
+            return Err(of(&file, "it is there already, so no key was made"));
         }
     }
-    let read = |path: &Path| std::fs::read_to_string(path).map_err(|why| of(path, &why));
+    let read = |path: &Path| std::fs::read_to_string(path).map_err(|why| of(path, why));
     let failed = |why: rcgen::Error| format!("no key: {why}");
-    std::fs::create_dir_all(directory).map_err(|why| of(directory, &why))?;
+    std::fs::create_dir_all(directory).map_err(|why| of(directory, why))?;
     let mut written = Vec::new();
     if !authority.exists() {
         let mut params = CertificateParams::new(Vec::new()).map_err(failed)?;
@@ -172,11 +174,11 @@ pub fn make_keys(directory: &Path, nodes: &[String]) -> Result<Vec<PathBuf>, Str
     let key = match authority_key.exists() {
         true => read(&authority_key)?,
         false => {
-            return Err(of(&authority_key, &"it is not there, and signs the certificates of further nodes"));
+            return Err(of(&authority_key, "it is not there, and signs the certificates of further nodes"));
         }
     };
-    let key = KeyPair::from_pem(&key).map_err(|why| of(&authority_key, &why))?;
-    let issuer = Issuer::from_ca_cert_pem(&read(&authority)?, key).map_err(|why| of(&authority, &why))?;
+    let key = KeyPair::from_pem(&key).map_err(|why| of(&authority_key, why))?;
+    let issuer = Issuer::from_ca_cert_pem(&read(&authority)?, key).map_err(|why| of(&authority, why))?;
     for node in nodes {
         let mut params = CertificateParams::new(vec![node.clone()]).map_err(failed)?;
         params.distinguished_name = DistinguishedName::new();
@@ -194,7 +196,7 @@ pub fn make_keys(directory: &Path, nodes: &[String]) -> Result<Vec<PathBuf>, Str
 fn write_new(path: &Path, text: &str, mode: u32) -> Result<(), String> {
     let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path);
     let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|why| format!("{}: {why}", path.display()))
+    written.map_err(|why| of(path, why))
 }
 
 #[cfg(test)]
