@@ -10,18 +10,12 @@ use laxity_signalling::contract::ChannelContract;
 use laxity_signalling::event::SourceEvent;
 use laxity_signalling::identity::GlobalChannelId;
 use laxity_signalling::refusal::NodeResource;
-use laxity_units::{Bytes, Span, Time};
+use laxity_units::{Span, Time};
 use line::{Line, Seen};
 
 /// Eight of these fit on a link beside the signalling channel.
 fn contract() -> ChannelContract {
-    ChannelContract {
-        max_message: Bytes::new(500),
-        min_message: Bytes::new(1),
-        min_interval: Span::from_ms(10),
-        burst: 1,
-        deadline: Span::from_ms(40),
-    }
+    ChannelContract { min_interval: Span::from_ms(10), deadline: Span::from_ms(40), ..line::contract() }
 }
 
 /// `B(A, N)`: a lost request of Poisson arrivals, by `B(A, n) = A B(A, n−1) / (n + A B(A, n−1))`.

@@ -10,21 +10,10 @@ use laxity_signalling::event::SourceEvent;
 use laxity_signalling::identity::{GlobalChannelId, NodeId, Owner, Port, Program};
 use laxity_signalling::refusal::{Alternative, NodeResource, Shortage};
 use laxity_signalling::settings::Settings;
-use laxity_units::{Bytes, Span, Time};
-use line::{Line, PORT, PROGRAM, SIGNALLING, Seen, WAY, config, us};
+use laxity_units::{Span, Time};
+use line::{Line, PORT, PROGRAM, SIGNALLING, Seen, WAY, config, contract, us};
 
 const ROUTE: [u32; 4] = [0, 1, 2, 3];
-
-/// Messages of one packet, 572 bytes with its header.
-fn contract() -> ChannelContract {
-    ChannelContract {
-        max_message: Bytes::new(500),
-        min_message: Bytes::new(1),
-        min_interval: Span::from_ms(50),
-        burst: 1,
-        deadline: Span::from_us(30_300),
-    }
-}
 
 /// `Ask` has 107 + 16 k bytes and a header of 72 at hop `k` of four nodes, `Commit` 61 and 72.
 /// `Refresh` has 32 and 72, and waits for the spacing of 2 ms. A byte takes 1 us, the way 100 us.

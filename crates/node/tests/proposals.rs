@@ -24,13 +24,7 @@ fn refused(config: &NodeConfig, contract: ChannelContract) -> Option<Shortage> {
 }
 
 fn contract() -> ChannelContract {
-    ChannelContract {
-        max_message: Bytes::new(500),
-        min_message: Bytes::new(1),
-        min_interval: Span::from_ms(50),
-        burst: 1,
-        deadline: Span::from_ms(1),
-    }
+    ChannelContract { deadline: Span::from_ms(1), ..line::contract() }
 }
 
 /// The tables need 3250 us, and the link 100 us and 500 us of its hosts: the first proposal has all.

@@ -25,6 +25,17 @@ pub(crate) fn us(us: u64) -> Time {
     Time::ZERO + Span::from_us(us)
 }
 
+/// Messages of one packet, 572 bytes with its header.
+pub(crate) fn contract() -> ChannelContract {
+    ChannelContract {
+        max_message: Bytes::new(500),
+        min_message: Bytes::new(1),
+        min_interval: Span::from_ms(50),
+        burst: 1,
+        deadline: Span::from_us(30_300),
+    }
+}
+
 /// The description of node `at` of `count`.
 pub(crate) fn config(at: u32, count: u32) -> NodeConfig {
     let rate = Rate::of(Bytes::new(1_000_000), Span::from_secs(1));
