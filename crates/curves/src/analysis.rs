@@ -5,13 +5,15 @@ use laxity_units::Span;
 use crate::network::QueueNetwork;
 use crate::total::Total;
 use crate::tree::{Shares, Tree};
-use crate::{program, separate};
+use crate::{logical, program, separate};
 
 /// The analysis that gives a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnalysisMethod {
     /// Total flow analysis with line shaping and packetisers.
     Total,
+    /// The same from the logical arrivals of the flow.
+    Logical,
     /// Separate flow analysis.
     Separate,
     /// The linear program over the tree of the flow.
@@ -21,9 +23,10 @@ pub enum AnalysisMethod {
 /// A proved upper bound on the delay of a flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowBound {
-    /// From the arrival of a frame at its first server, or behind a regulator there from the latest
-    /// arrival that its jitter allows, until its last bit has arrived behind the
-    /// last one; rounded up to picoseconds.
+    /// From the logical arrival of a message at its first server, or behind a regulator there from the latest
+    /// arrival that its jitter allows, until its last bit has arrived behind the last one; rounded up to
+    /// picoseconds. The logical arrival is the earliest instant, no sooner than the arrival, at which messages
+    /// are an interval apart. A flow with any other contract counts from its arrival.
     pub delay: Span,
     /// The analysis with the least bound.
     pub method: AnalysisMethod,
@@ -50,8 +53,8 @@ pub struct Unbounded {
 /// How much work an analysis can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
-    /// Flows up to which a network gets separate flow analysis; beyond it, each flow has the bound of
-    /// the total flow analysis.
+    /// Flows up to which a network gets separate flow analysis, and total flow analysis from logical arrivals;
+    /// beyond it, each flow has the bound of the total flow analysis.
     pub flows: usize,
     /// Flows up to which a network gets a linear program for each flow.
     pub programs: usize,
@@ -96,12 +99,26 @@ fn bound(
         return Err(Unbounded { hop: total.valid[flow], disordered: total.disordered[flow] });
     }
     let propagation: Vec<Span> = path.iter().map(|&server| network.servers[server].propagation).collect();
-    let mut passed = Vec::with_capacity(path.len());
-    for (delay, propagation) in total.growth[flow].iter().zip(&propagation) {
-        let before = passed.last().copied().unwrap_or(Span::ZERO);
-        passed.push(before.saturating_add(*delay).saturating_add(*propagation));
+    let sums = |delays: &[Span]| {
+        let sum = |before: &mut Span, (delay, way): (&Span, &Span)| {
+            *before = before.saturating_add(*delay).saturating_add(*way);
+            Some(*before)
+        };
+        delays.iter().zip(&propagation).scan(Span::ZERO, sum).collect::<Vec<Span>>()
+    };
+    let end = |passed: &[Span]| passed.last().copied().unwrap_or_default();
+    let mut passed = sums(&total.growth[flow]);
+    let mut least = (end(&passed), AnalysisMethod::Total);
+    if network.flows.len() <= effort.flows
+        && wanted(flow, least.0)
+        && let Some(logical) = logical::delays(network, total, flow)
+    {
+        let logical = sums(&logical);
+        if end(&logical) < least.0 {
+            least = (end(&logical), AnalysisMethod::Logical);
+        }
+        passed.iter_mut().zip(logical).for_each(|(passed, logical)| *passed = logical.min(*passed));
     }
-    let mut least = (passed.last().copied().unwrap_or_default(), AnalysisMethod::Total);
     // Other analyses need servers in a row without a regulator.
     let regulated = (0..path.len()).any(|hop| network.regulates(flow, hop));
     if path.len() > 1 && !regulated && wanted(flow, least.0) {

@@ -2,12 +2,13 @@
 //!
 //! The other proofs of the workspace need stations that hold early messages. An unmanaged switch
 //! does not: its queues are FIFO, so a burst grows from hop to hop. This crate bounds the delay of
-//! flows over a whole network of such queues. Three analyses compete ([`AnalysisMethod`]), and the least
+//! flows over a whole network of such queues. Four analyses compete ([`AnalysisMethod`]), and the least
 //! bound counts, flow by flow:
 //!
 //! | module | analysis | tight where |
 //! |---|---|---|
 //! | `total` | total flow analysis, line shaping, packetisers; rings by a fixed point | many flows share few links |
+//! | `logical` | the same from logical arrivals | a flow has bursts of its own |
 //! | `separate` | separate flow analysis | a burst would be paid at each hop |
 //! | `program` | linear program over the tree of a flow | both, at the cost of a program for each flow |
 //!
@@ -22,6 +23,7 @@ mod certificate;
 mod credit;
 mod cyclic;
 mod gates;
+mod logical;
 mod network;
 mod preemption;
 mod program;

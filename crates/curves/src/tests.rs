@@ -13,6 +13,16 @@ fn flow(path: &[usize], level: u8, size: u64, interval: u64) -> Flow {
     Flow { level, ..Flow::of_frames(path.to_vec(), source, size) }
 }
 
+/// The flow with that burst, of which the delay counts from arrivals: with two limits it has no logical ones.
+fn at_once(burst: u64, flow: Flow) -> Flow {
+    let burst = |limit: &Bucket| match *limit {
+        Bucket::Frames { size, interval, .. } => Bucket::Frames { size, burst, interval },
+        fluid => fluid,
+    };
+    let limit = burst(&flow.source[0]);
+    Flow { source: vec![limit, limit], ..flow }
+}
+
 fn of(servers: Vec<Server>, flows: Vec<Flow>) -> Vec<Option<FlowBound>> {
     bounds(&QueueNetwork::new(servers, flows).expect("a network"), Effort::default())
 }
@@ -66,8 +76,10 @@ fn latency_and_propagation_are_added() {
 #[test]
 fn jitter_of_the_sender_is_a_burst() {
     let late = |jitter| Flow { jitter: Span::from_us(jitter), ..flow(&[0], 0, 500, 4000) };
-    assert_eq!(us(&of(vec![LINK], vec![late(3000)])), [40.0]);
-    assert_eq!(us(&of(vec![LINK], vec![late(4000)])), [80.0]);
+    assert_eq!(us(&of(vec![LINK], vec![at_once(1, late(3000))])), [40.0]);
+    assert_eq!(us(&of(vec![LINK], vec![at_once(1, late(4000))])), [80.0]);
+    let other = flow(&[0], 0, 250, 4000);
+    assert_eq!(us(&of(vec![LINK], vec![late(4000), other])), [60.0, 100.0]);
 }
 
 /// A link that is slower than it can be shifts frames against each other.
@@ -108,14 +120,36 @@ fn a_burst_is_paid_once() {
         peak: Rate::from_bits_per_sec(200_000_000),
         ..LINK
     };
-    let mut main = flow(&[0, 1, 2], 0, 500, 2000);
-    main.source = vec![Bucket::Frames { size: Bytes::new(500), burst: 16, interval: Span::from_us(2000) }];
+    let main = at_once(16, flow(&[0, 1, 2], 0, 500, 2000));
     let others = [0, 1, 2].map(|server| flow(&[server], 0, 500, 2000));
     let found = of(vec![fast; 3], [vec![main], others.to_vec()].concat());
     let bound = found[0].as_ref().expect("a bound");
     assert_ne!(bound.method, AnalysisMethod::Total);
     // 16 frames and one other at the first, then one own and one other at each.
     assert!(bound.delay >= Span::from_us(17 * 20 + 2 * 40) && bound.delay < Span::from_us(450), "{bound:?}");
+}
+
+/// Frame `k` of a burst of 40 counts from `k` intervals later, when the frames before it are gone: 120 us at each
+/// server. What joins at the second waits for the whole burst at the first.
+#[test]
+fn a_burst_of_its_own_delays_no_flow() {
+    let burst = |burst| {
+        let source = vec![Bucket::Frames { size: Bytes::new(1500), burst, interval: Span::from_us(10_000) }];
+        Flow { source, ..flow(&[0, 1], 0, 1500, 10_000) }
+    };
+    let found = of(vec![LINK, LINK], vec![burst(40)]);
+    assert_eq!(us(&found), [240.0]);
+    let bound = found[0].as_ref().expect("a bound");
+    assert_eq!((bound.method, bound.stays[0]), (AnalysisMethod::Logical, Span::from_us(40 * 120)));
+    let found = us(&of(vec![LINK], vec![Flow { path: vec![0], ..burst(40) }, flow(&[0], 0, 500, 10_000)]));
+    assert_eq!(found[0], 120.0 + 40.0);
+    assert!(found[1] >= 40.0 * 120.0 + 40.0, "{found:?}");
+    // An interval is as short as the frames are long: the link has no idle time, and none is late.
+    let dense = |burst| {
+        let source = vec![Bucket::Frames { size: Bytes::new(1500), burst, interval: Span::from_us(121) }];
+        Flow { source, ..flow(&[0], 0, 1500, 121) }
+    };
+    assert_eq!(us(&of(vec![LINK], vec![dense(9)])), [120.0]);
 }
 
 #[test]
@@ -141,13 +175,9 @@ fn what_has_no_meaning_is_refused() {
 fn a_shaped_class_has_its_idle_slope() {
     let shapers = vec![(0, Rate::from_bits_per_sec(50_000_000))];
     let server = Server { below: Bytes::new(1500), shapers, ..LINK };
-    let burst = |burst, flow: Flow| {
-        let source = vec![Bucket::Frames { size: flow.longest, burst, interval: Span::from_us(4000) }];
-        Flow { source, ..flow }
-    };
-    let found = us(&of(vec![server.clone()], vec![burst(2, flow(&[0], 0, 500, 4000))]));
+    let found = us(&of(vec![server.clone()], vec![at_once(2, flow(&[0], 0, 500, 4000))]));
     assert_eq!(found, [120.0 + 80.0 + 40.0]);
-    let both = vec![burst(5, flow(&[0], 0, 500, 4000)), flow(&[0], 1, 1000, 4000)];
+    let both = vec![at_once(5, flow(&[0], 0, 500, 4000)), flow(&[0], 1, 1000, 4000)];
     let found = us(&of(vec![server], both));
     // The frame of 1500 B, and A with 50 Mbit/s and half a frame: (120 + 20) / 0.5 us.
     assert!(found[1] >= 280.0 + 80.0 && found[1] < 360.01, "{found:?}");
@@ -159,9 +189,7 @@ fn a_shaped_class_has_its_idle_slope() {
 fn a_shaped_class_arrives_at_its_idle_slope() {
     let shapers = vec![(0, Rate::from_bits_per_sec(50_000_000))];
     let server = Server { shapers, ..LINK };
-    let flow = flow(&[0, 1], 0, 500, 4000);
-    let source = vec![Bucket::Frames { size: flow.longest, burst: 10, interval: Span::from_us(4000) }];
-    let found = of(vec![server.clone(), server], vec![Flow { source, ..flow }]);
+    let found = of(vec![server.clone(), server], vec![at_once(10, flow(&[0, 1], 0, 500, 4000))]);
     let passed = &found[0].as_ref().expect("a bound").passed;
     let us: Vec<f64> = passed.iter().map(|span| (span.as_ps() / 1000) as f64 / 1000.0).collect();
     assert_eq!(us, [9.0 * 80.0 + 40.0, 9.0 * 80.0 + 80.0]);
@@ -180,11 +208,7 @@ fn a_shaped_class_behind_gates_has_the_bounds_by_hand() {
     let shapers = vec![(1, Rate::from_bits_per_sec(50_000_000))];
     let gates = Some(Gates { cycle: us(500), open });
     let shaped = Server { below: Bytes::new(1500), shapers, gates, ..LINK };
-    let burst = |burst| {
-        let flow = flow(&[0], 1, 250, 4000);
-        let source = vec![Bucket::Frames { size: flow.longest, burst, interval: us(4000) }];
-        Flow { source, ..flow }
-    };
+    let burst = |burst| at_once(burst, flow(&[0], 1, 250, 4000));
     assert_eq!(us_of(&shaped, burst(1)), 260.0);
     let second = 240.0 + 2000.0 / (50.0 * 260.0 / 360.0) + 20.0;
     let found = us_of(&shaped, burst(2));

@@ -96,9 +96,17 @@ impl Link {
     }
 }
 
-/// Worst delay of each flow in ps, for `arrivals` of `(time, flow, size)` in order. A frame below begins
-/// whenever no other can, with one of the sizes in turn; zero is none.
+/// Worst delay of each flow in ps, for `arrivals` of `(time, flow, size)` in order, of which the delay counts
+/// from logical arrivals. A frame below begins whenever no other can, with one of the sizes in turn; zero is
+/// none.
 fn simulate(link: &mut Link, flows: &[Flow], arrivals: &[(u64, usize, u64)], below: &[u64]) -> Vec<u64> {
+    let mut logical = vec![0; flows.len()];
+    let mut since = |at: u64, flow: usize| {
+        let Bucket::Frames { interval, .. } = flows[flow].source[0] else { return at };
+        let from = at.max(logical[flow]);
+        logical[flow] = from + interval.as_ps();
+        from
+    };
     let mut arrivals: VecDeque<_> = arrivals.iter().copied().collect();
     let mut below = below.iter().copied().cycle();
     let mut worst = vec![0; flows.len()];
@@ -111,7 +119,7 @@ fn simulate(link: &mut Link, flows: &[Flow], arrivals: &[(u64, usize, u64)], bel
         let (sends, size) = match link.first() {
             Some(level) => {
                 let (at, flow, size) = link.queues[level].pop_front().expect("a frame waits");
-                worst[flow] = worst[flow].max(link.now + takes(size) - at);
+                worst[flow] = worst[flow].max((link.now + takes(size)).saturating_sub(since(at, flow)));
                 if link.slopes[level].is_some() {
                     link.credits[level] -= (u128::from(size) * BITS) as i128;
                 }

@@ -270,6 +270,17 @@ fn arrivals(index: usize, draw: &Draw, offset: u64, pauses: &[u8]) -> Vec<(u64, 
     out
 }
 
+/// When the delays of `sent`, by a drawn flow, count: from logical arrivals, or of a fluid from arrivals.
+fn counts(draw: &Draw, sent: &[(u64, usize, Bytes)]) -> Vec<u64> {
+    let &(.., interval, fluid) = draw;
+    let since = |before: &mut u64, &(at, ..): &(u64, usize, Bytes)| {
+        let logical = if fluid { at } else { at.max(*before) };
+        *before = logical + interval * US;
+        Some(logical)
+    };
+    sent.iter().scan(0, since).collect()
+}
+
 fn server() -> impl Strategy<Value = Server> {
     let below = prop_oneof![Just(0), 64_u64..1500];
     let slowness = prop_oneof![Just(1), 2_u64..30];
@@ -298,6 +309,10 @@ fn server() -> impl Strategy<Value = Server> {
     )
 }
 
+fn has_regulator(server: &Server, level: u8) -> bool {
+    !server.fifo && server.regulated.contains(&level)
+}
+
 fn draw() -> impl Strategy<Value = Draw> {
     (1_u8..32, 0_u8..3, 64_u64..1500, 1_u64..4, 300_u64..4000, any::<bool>())
 }
@@ -322,10 +337,11 @@ proptest! {
             flows.into_iter().map(|flow| if one_level { Flow { level: 0, ..flow } } else { flow }).collect();
         let mut sent = Vec::new();
         for (index, (draw, offset, pauses)) in draws.iter().enumerate() {
-            sent.extend(arrivals(index, draw, offset * 20 * US, pauses));
+            let own = arrivals(index, draw, offset * 20 * US, pauses);
+            let since = counts(draw, &own);
+            sent.extend(own.into_iter().zip(since).map(|((at, flow, size), since)| (at, flow, size, since)));
         }
         let network = QueueNetwork::new(servers.clone(), flows.clone()).expect("a network");
-        let sent: Vec<_> = sent.into_iter().map(|(at, flow, size)| (at, flow, size, at)).collect();
         let worst = simulate(&servers, &flows, &sent, &chance);
         for (flow, bound) in bounds(&network, Effort::default()).into_iter().enumerate() {
             if let Some(bound) = bound {
@@ -353,14 +369,22 @@ proptest! {
             flow.path.rotate_left(turn);
             flow.jitter = Span::from_us(*jitter);
             flow.tolerance = if *tolerates { flow.jitter } else { Span::ZERO };
-            // The bound of a flow that exceeds its bucket counts from the latest arrival.
-            let fixed = if *tolerates { 0 } else { jitter * US };
+            // The bound of a flow that exceeds its bucket counts from the latest arrival, and that of a flow
+            // without a regulator from the logical one.
+            let own = arrivals(index, draw, offset * 20 * US, pauses);
+            let logical = counts(draw, &own);
+            let regulated = flow.path.iter().any(|server| has_regulator(&servers[*server], flow.level));
             let mut before = 0;
-            for (nth, (at, flow, size)) in arrivals(index, draw, offset * 20 * US, pauses).into_iter().enumerate() {
+            for (nth, ((at, flow, size), logical)) in own.into_iter().zip(logical).enumerate() {
                 let share = u64::from(chance[nth % chance.len()]);
                 let comes = (at + jitter * US * share / 255).max(before);
                 before = comes;
-                sent.push((comes, flow, size, (at + fixed).max(if *tolerates { comes } else { 0 })));
+                let since = match (regulated, *tolerates) {
+                    (true, true) => comes,
+                    (true, false) => at + jitter * US,
+                    (false, _) => logical + jitter * US,
+                };
+                sent.push((comes, flow, size, since));
             }
             flows.push(flow);
         }
@@ -368,8 +392,7 @@ proptest! {
         let worst = simulate(&servers, &flows, &sent, &chance);
         let found = bounds(&network, Effort::default());
         for (flow, bound) in found.into_iter().enumerate() {
-            let regulated = flows[flow].path.iter().any(|server| servers[*server].regulated.contains(&flows[flow].level) && !servers[*server].fifo);
-            if let Some(bound) = bound.filter(|_| regulated || flows[flow].jitter <= flows[flow].tolerance) {
+            if let Some(bound) = bound {
                 prop_assert!(worst[flow] <= bound.delay.as_ps(), "flow {flow}: {} after {bound:?}", worst[flow]);
             }
         }

@@ -18,18 +18,20 @@ fn two_senders(switch: &str, a: &str) -> Experiment {
     Scenario::from_text("two.toml", text).unwrap_or_else(|errors| panic!("{errors}")).first()
 }
 
-/// A burst of 98 frames takes 3920 us, 40 more at the switch, and 80 behind two frames of `b`.
+/// A frame of `a` takes 40 us at its host, and at the switch 40 behind one of `b`. Its own burst of 97 frames is no
+/// wait for `a`, because a message counts from its logical arrival, and 97 frames for `b`.
 #[test]
 fn a_refusal_names_the_promise_that_would_not_hold() {
-    let of = |burst: u32| {
-        let a = format!("burst = {burst}\nmin_interval = \"4 ms\"\ndeadline = \"4 ms\"\n");
+    let of = |burst: u32, deadline: &str| {
+        let a = format!("burst = {burst}\nmin_interval = \"4 ms\"\ndeadline = \"{deadline}\"\n");
         let experiment = two_senders("order = \"fifo\"", &a);
         let answers = promise::promises(&experiment, Formula::Corrected).unwrap().channels;
         answers.iter().enumerate().map(|(i, answer)| answer.refusal(&experiment, i)).collect::<Vec<_>>()
     };
-    assert_eq!(of(90), [None, None]);
-    let [None, Some(reason)] = &of(98)[..] else { panic!("{:?}", of(98)) };
-    assert!(reason.starts_with("with it the promise of `a` would not hold: a: deadline: "), "{reason}");
+    assert_eq!(of(1, "120 us"), [None, None]);
+    assert_eq!(of(97, "120 us"), [None, None]);
+    let [None, Some(reason)] = &of(1, "119 us")[..] else { panic!("{:?}", of(1, "119 us")) };
+    assert!(reason.starts_with("with it the promise of `a` would not hold: s.r: deadline: "), "{reason}");
 }
 
 /// A frame of 500 B with its header each 1 ms asks for 4 Mbit/s of a slope of 3, of which `b` has one: no
