@@ -205,7 +205,7 @@ fn several(experiment: &Experiment, node: usize, covered: &Covered) -> Result<Co
         }
     }
     apart(experiment, node)?;
-    let (mut links, mut any_order) = (Vec::new(), false);
+    let (mut links, mut any_order) = (Vec::new(), covered.any_order);
     for (link, attached) in (0..).map(LinkId).zip(&experiment.nodes[node].adapters) {
         // Which core hears of what: see `promise/cores.rs`.
         let Attached { name: _, adapter, networks: _, interrupts: _ } = attached;

@@ -74,7 +74,7 @@ const SETTINGS: [(&str, &str, &[&str]); 9] = [
     (
         "host.subsystem.link.order",
         "order of the hosts' links",
-        &["multiclass_edf", "fixed_priority", "virtual_clock", "wf2q_plus", "drr"],
+        &["multiclass_edf", "fixed_priority", "strict_priority", "virtual_clock", "wf2q_plus", "drr"],
     ),
     ("host.subsystem.link.paradigm", "link scheduling paradigm", &["O1", "O2", "O3", "adapter"]),
     ("host.subsystem.processing", "processing", &["per_channel"]),
@@ -86,7 +86,11 @@ const SETTINGS: [(&str, &str, &[&str]); 9] = [
 ];
 /// The same of a switch.
 const SWITCH: [(&str, &str, &[&str]); 2] = [
-    ("order", "order of", &["multiclass_edf", "fixed_priority", "virtual_clock", "wf2q_plus", "drr"]),
+    (
+        "order",
+        "order of",
+        &["strict_priority", "multiclass_edf", "fixed_priority", "virtual_clock", "wf2q_plus", "drr"],
+    ),
     ("forwarding", "forwarding of", &["store_and_forward", "cut_through"]),
 ];
 

@@ -57,6 +57,20 @@ impl Order {
         }
     }
 
+    /// Whether no best effort is served while real time waits, and without idling. Real time has rates.
+    pub fn serves_real_time_first(self) -> bool {
+        let classes = matches!(
+            self,
+            Order::MultiClassEdf
+                | Order::FixedPriority
+                | Order::StrictPriority
+                | Order::Edf
+                | Order::FifoPlus
+                | Order::HopLaxity
+        );
+        classes || self.serves_rates_first()
+    }
+
     /// Whether the discipline's clocks depend only on the service given or the flows' own rates,
     /// and not on the speed of the link or on time. Then a link with interruptions is only a slower
     /// link.

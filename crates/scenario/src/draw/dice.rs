@@ -152,6 +152,11 @@ impl Dice {
         self.stages().further()
     }
 
+    /// And for hosts of which CPU and link go by different orders.
+    pub(super) fn orders(&mut self) -> &mut Dice {
+        self.beside().further()
+    }
+
     /// The dice of `key` alone, so that a new key with a range leaves all other drawn keys as they are.
     pub(crate) fn own(&mut self, key: &'static str) -> &mut Dice {
         let (Self { grid, of, .. }, (seed, number)) = (&*self, self.of);

@@ -126,7 +126,13 @@ fn subsystem(dice: &mut Dice, theme: &Theme) -> Drafted<RawSubsystem> {
         }
     };
     let (cpu, link_order) = match theme.free {
-        true => (dice.queues().pick(&["fifo", "multiclass_edf"]), "fifo"),
+        true => (
+            dice.queues().pick(&["fifo", "multiclass_edf"]),
+            if theme.leveled && dice.orders().chance(0.5) { "strict_priority" } else { "fifo" },
+        ),
+        false if analysed && theme.cores == 1 && dice.orders().chance(0.08) => {
+            (dice.orders().pick(&["multiclass_edf", "fixed_priority"]), dice.orders().pick(&IN_CLASSES))
+        }
         false => (cpu, link_order),
     };
     let (cpu, link_order) = match theme.launches && dice.launches().chance(0.95) {
@@ -198,6 +204,26 @@ fn block(dice: &mut Dice) -> Drawn<Option<Written<Or<Packets, Block>>>> {
         false => that(word(dice.word::<Block>("message", 0.0))),
     }
 }
+
+/// Orders of a link in which no best effort is before real time, if none is sent by `fifo`.
+const IN_CLASSES: [&str; 16] = [
+    "fifo",
+    "fifo",
+    "fifo",
+    "strict_priority",
+    "strict_priority",
+    "fixed_priority",
+    "multiclass_edf",
+    "edf",
+    "fifo_plus",
+    "hop_laxity",
+    "virtual_clock",
+    "wfq",
+    "wf2q_plus",
+    "scfq",
+    "sfq",
+    "drr",
+];
 
 /// Orders that are in frames of time.
 const FRAMED: [&str; 2] = ["stop_and_go", "hrr"];

@@ -1,5 +1,5 @@
-//! Stations with FIFO queues before a link, which hold no early packet: a port in order of arrival or
-//! by strict priority, or a host in order of arrival. Below, both are called FIFO queues.
+//! Stations with FIFO queues before a link, which hold no early packet: a port or the link of a host, in
+//! order of arrival or by strict priority. Below, both are called FIFO queues.
 //!
 //! A burst grows from hop to hop behind such a queue, so no table of a station alone has a bound.
 //! The network calculus of `laxity_curves` has one for the whole network, if everything that joins
@@ -39,13 +39,19 @@ pub(crate) fn queue(experiment: &Experiment, station: usize) -> Option<Result<()
 pub(crate) fn is_queue(experiment: &Experiment, station: usize) -> bool {
     match experiment.outlet(station) {
         Some(outlet) => outlet.config.order.keeps_arrivals(),
-        None => is_free(experiment, station, Order::Fifo),
+        None => keeps_order_of_arrival(experiment, station) && is_free(experiment, station),
     }
 }
 
-/// Whether the host at `node` takes no time for what it does, has one null adapter, and its link has
-/// that `order`.
-fn is_free(experiment: &Experiment, node: usize, order: Order) -> bool {
+/// Whether packets of a level leave the host at `node` in the order in which they came, and wait for one
+/// packet below it. An adapter with several packets does not know their levels.
+fn keeps_order_of_arrival(experiment: &Experiment, node: usize) -> bool {
+    let LinkConfig { order, depth, .. } = &experiment.host(node).subsystem.link;
+    order.keeps_arrivals() && (*order == Order::Fifo || *depth == 1)
+}
+
+/// Whether the host at `node` takes no time for what it does, and has one null adapter.
+fn is_free(experiment: &Experiment, node: usize) -> bool {
     let HostSpec {
         profile: _,
         costs,
@@ -75,8 +81,7 @@ fn is_free(experiment: &Experiment, node: usize, order: Order) -> bool {
         enforcement: _,
         oversize: _,
     } = subsystem;
-    let LinkConfig { paradigm, core: _, order: link, early: _, depth: _, launch: _, frame: _, speed: _ } =
-        link;
+    let LinkConfig { paradigm, core: _, order: _, early: _, depth: _, launch: _, frame: _, speed: _ } = link;
     let null = |adapter: usize| matches!(experiment.adapters[adapter], AdapterSpec::Null(_));
     let adapters = &experiment.nodes[node].adapters;
     *costs == HostCosts::default()
@@ -84,7 +89,6 @@ fn is_free(experiment: &Experiment, node: usize, order: Order) -> bool {
         && *cores == 1
         && matches!(cpu, Order::Fifo | Order::MultiClassEdf)
         && *paradigm == LinkParadigm::O1
-        && *link == order
         && matches!(&adapters[..], [attached] if null(attached.adapter))
 }
 
@@ -94,7 +98,7 @@ pub(crate) fn delivers_at_once(experiment: &Experiment, node: usize) -> bool {
     let subsystem = &experiment.host(node).subsystem;
     let program = |channel: &ChannelSpec| channel.reader.is_some() && ends_at(channel, node);
     subsystem.enforcement
-        && is_free(experiment, node, subsystem.link.order)
+        && is_free(experiment, node)
         && experiment.emulation.host == HostPlace::Model
         && experiment.faults.iter().all(|fault| fault.node != node)
         && !experiment.channels.iter().any(program)
@@ -162,7 +166,7 @@ fn host(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
     if experiment.channels.iter().any(|channel| channel.comes_to(node) && !ends_at(channel, node)) {
         return Err(Uncovered::FifoRelay);
     }
-    served(experiment, node, link, Order::Fifo)
+    served(experiment, node, link, host.subsystem.link.order)
 }
 
 /// Whether the link of `station` serves FIFO queues that only contracts fill, at a rate. By strict
@@ -176,7 +180,10 @@ fn served(experiment: &Experiment, station: usize, link: &LinkCosts, order: Orde
         for hop in channel.passages_from(station) {
             let guaranteed = channel.class == Class::RealTime;
             if channel.has_best_effort() && order == Order::Fifo || guaranteed && channel.deadline.is_none() {
-                return Err(Uncovered::FifoBestEffort);
+                return Err(match experiment.outlet(station) {
+                    Some(_) => Uncovered::FifoBestEffort,
+                    None => Uncovered::LinkBestEffort,
+                });
             }
             if guaranteed && order == Order::StrictPriority && channel.level == Some(LOWEST) {
                 return Err(Uncovered::LowestLevel);

@@ -4,11 +4,12 @@ use laxity_admission::ResourceModel;
 use laxity_model::node::DriverConfig;
 use laxity_qos::channel::{Block, Config, LinkConfig, LinkParadigm, Order, Oversize, Preemption, Processing};
 use laxity_qos::costs::LinkCosts;
-use laxity_qos::discipline::{Class, EarlyPolicy, LEVELS};
+use laxity_qos::discipline::{Class, EarlyPolicy, LEVELS, LOWEST};
 
 use super::covered::Covered;
+use super::fifo::is_queue;
 use super::reason::Uncovered;
-use crate::experiment::{ChannelSpec, EmulationSpec, Experiment, HostPlace, HostSpec, Pace};
+use crate::experiment::{AdapterSpec, ChannelSpec, EmulationSpec, Experiment, HostPlace, HostSpec, Pace};
 
 /// Whether what a host takes is what its profile says.
 pub(super) fn clock_of_host(emulation: &EmulationSpec) -> Result<(), Uncovered> {
@@ -54,7 +55,7 @@ pub(super) fn host_policies(experiment: &Experiment, node: usize) -> Result<Cove
     } = experiment.host(node);
     let Config {
         cores,
-        processing,
+        processing: _,
         order,
         early,
         preemption,
@@ -76,29 +77,19 @@ pub(super) fn host_policies(experiment: &Experiment, node: usize) -> Result<Cove
         (LinkParadigm::O3, false) => ResourceModel::O3,
         (LinkParadigm::Adapter, false) => ResourceModel::Handed,
     };
-    let scheduled = *paradigm != LinkParadigm::Adapter;
-    let (by_level, at_link) = (by_level(*order), by_level(*link_order));
-    // Levels and deadlines order real time, and best effort in one way.
-    let sends = |channel: &ChannelSpec| channel.class == Class::RealTime && channel.senders().contains(&node);
-    let alike = by_level == at_link || experiment.channels.iter().any(sends);
-    let at_link = if alike { at_link } else { at_link.and(by_level) };
-    // No packet waits at the host's link, unless the link holds it.
-    let passes = !scheduled && !link_order.holds();
-    let rates = Some(*link_order).filter(|order| scheduled && order.has_latency());
-    if let Some(order) = rates {
-        by_rates(order, model, by_level, *processing)?;
-    }
-    // The set-up of thesis chapter 3.
-    let levelled = matches!(model, ResourceModel::O1 | ResourceModel::O2)
-        && (by_level, at_link, rates) == (Some(true), Some(false), None);
+    let waits = at_link(experiment, node, model)?;
+    let rates = match waits {
+        Waits::ByRates => Some(*link_order),
+        Waits::Alike | Waits::Levelled | Waits::InClasses => None,
+    };
+    let levelled = waits == Waits::Levelled;
     let model = match model {
         ResourceModel::O2 if levelled => ResourceModel::ApartByThread,
         _ if rates.is_some() || levelled => ResourceModel::Apart,
         ResourceModel::O1 | ResourceModel::O2 if *cores > 1 => ResourceModel::Core,
         model => model,
     };
-    let one_order = passes || rates.is_some() || levelled || by_level == at_link;
-    let by_level = by_level.filter(|_| one_order).ok_or(Uncovered::Orders)?;
+    let by_level = by_level(*order).ok_or(Uncovered::Orders)?;
     let EarlyPolicy { horizon, above_best_effort: _ } = early;
     let ahead = !horizon.is_zero();
     if ahead && rates.is_some() {
@@ -114,10 +105,99 @@ pub(super) fn host_policies(experiment: &Experiment, node: usize) -> Result<Cove
         return Err(Uncovered::Enforcement);
     }
     let link = LinkCosts::default().into();
-    let (levels, further) = (levels(by_level), Vec::new());
+    let any_order = waits == Waits::InClasses;
+    let levels = if any_order { Some(1) } else { levels(by_level) };
     let by_level = by_level && !levelled;
-    let (row, any_order, depth) = (None, false, *depth);
+    let (row, further, depth) = (None, Vec::new(), *depth);
     Ok(Covered { model, link, further, rates, row, by_level, levels, any_order, ahead, depth, holding: None })
+}
+
+/// The order in which packets wait for the link of a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    /// That of the CPU, or no packet of real time waits.
+    Alike,
+    /// By rates. `laxity_admission::RatedHost` has the proof.
+    ByRates,
+    /// By deadline behind a CPU by levels: the set-up of thesis chapter 3.
+    Levelled,
+    /// Real time is before best effort, in any order: one level of `laxity_admission`'s `trajectory.rs`.
+    InClasses,
+}
+
+/// How packets wait for the link of `node`, where CPU and link are shared by `model`.
+fn at_link(experiment: &Experiment, node: usize, model: ResourceModel) -> Result<Waits, Uncovered> {
+    let Config { order, processing, link, early, .. } = &experiment.host(node).subsystem;
+    let by_adapter = link.paradigm == LinkParadigm::Adapter;
+    if by_adapter && !link.order.holds() {
+        return Ok(Waits::Alike);
+    }
+    let at_cpu = by_level(*order).ok_or(Uncovered::Orders)?;
+    let sends =
+        |channel: &&ChannelSpec| channel.class == Class::RealTime && channel.senders().contains(&node);
+    let levels = || experiment.channels.iter().filter(sends).map(|channel| channel.level);
+    let at_link = match link.order {
+        // Packets of one level keep their order, and none is early.
+        Order::StrictPriority if early.horizon.is_zero() && levels().all(|level| level.is_some()) => {
+            Some(true)
+        }
+        order => by_level(order),
+    };
+    // Levels and deadlines order real time, and best effort in one way.
+    if at_link == Some(at_cpu) || at_link.is_some() && levels().next().is_none() {
+        return Ok(Waits::Alike);
+    }
+    let in_classes = in_classes(experiment, node);
+    let scheduled = matches!(model, ResourceModel::O1 | ResourceModel::O2);
+    match (at_cpu, at_link) {
+        (true, Some(false))
+            if scheduled && (in_classes.is_err() || levels().all(|level| level.is_none())) =>
+        {
+            Ok(Waits::Levelled)
+        }
+        (_, None) if !by_adapter && link.order.has_latency() => {
+            let by_rates = by_rates(link.order, model, at_cpu, *processing);
+            let null = experiment.nodes[node].adapters.iter().map(|it| &experiment.adapters[it.adapter]);
+            let null = null.map(|adapter| matches!(adapter, AdapterSpec::Null(_))).eq([true]);
+            match (by_rates, in_classes) {
+                (Ok(()), Ok(())) if !null => Ok(Waits::InClasses),
+                (Ok(()), _) => Ok(Waits::ByRates),
+                (Err(_), Ok(())) => Ok(Waits::InClasses),
+                (Err(why), Err(_)) => Err(why),
+            }
+        }
+        _ => in_classes.map(|()| Waits::InClasses),
+    }
+}
+
+/// Whether no packet is before real time at the link of `node` but for those of real time, of which none
+/// is early.
+fn in_classes(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
+    let Config { cores, link, early, .. } = &experiment.host(node).subsystem;
+    if is_queue(experiment, node) {
+        return Err(Uncovered::Orders);
+    }
+    if !early.horizon.is_zero() {
+        return Err(Uncovered::AheadInClasses);
+    }
+    if *cores > 1 {
+        return Err(Uncovered::CoresOrder);
+    }
+    let mut sent = experiment.channels.iter().filter(|channel| channel.senders().contains(&node));
+    let shares = |channel: &ChannelSpec| channel.class == Class::BestEffort && !channel.share.is_none();
+    match link.order {
+        Order::Fifo if sent.any(ChannelSpec::has_best_effort) => Err(Uncovered::LinkBestEffort),
+        Order::Fifo => Ok(()),
+        Order::StrictPriority | Order::FixedPriority
+            if sent.any(|channel| channel.class == Class::RealTime && channel.level == Some(LOWEST)) =>
+        {
+            Err(Uncovered::LowestLevel)
+        }
+        // Best effort with a share has a rate.
+        order if order.serves_rates_first() && sent.any(shares) => Err(Uncovered::BestEffortRate),
+        order if order.serves_real_time_first() => Ok(()),
+        _ => Err(Uncovered::LinkHolds),
+    }
 }
 
 /// Whether a host's link may be shared by rates in `order`: `laxity_admission::RatedHost` has the
@@ -125,14 +205,14 @@ pub(super) fn host_policies(experiment: &Experiment, node: usize) -> Result<Cove
 fn by_rates(
     order: Order,
     model: ResourceModel,
-    by_level: Option<bool>,
+    by_level: bool,
     processing: Processing,
 ) -> Result<(), Uncovered> {
     let why = match (model, by_level, processing) {
         _ if !order.goes_by_what_is_served() => Uncovered::ServedOrder,
-        (ResourceModel::O1, Some(false), Processing::PerChannel) => return Ok(()),
-        (ResourceModel::O1, Some(false), Processing::PerMessage) => Uncovered::ThreadEach,
-        (ResourceModel::O1, Some(true) | None, _) => Uncovered::RatesBehindEdf,
+        (ResourceModel::O1, false, Processing::PerChannel) => return Ok(()),
+        (ResourceModel::O1, false, Processing::PerMessage) => Uncovered::ThreadEach,
+        (ResourceModel::O1, true, _) => Uncovered::RatesBehindEdf,
         _ => Uncovered::RatesByO1,
     };
     Err(why)

@@ -99,9 +99,14 @@ reasons! {
          contract has";
     Immediate "host.subsystem.preemption" "immediate preemption is analysed for ideal resources under O1";
     Orders "host.subsystem.cpu"
-        "bounds hold for CPU and link both under multi-class EDF, both under fixed priorities, both in order \
-         of arrival at a host that takes no time and sends no best effort, or, under O1 or O2, the one by \
-         priorities and the other by EDF";
+        "bounds hold behind a CPU by multi-class EDF or fixed priorities, or in order of arrival at a host that \
+         takes no time and sends no best effort";
+    AheadInClasses "host.subsystem.early"
+        "CPU and link by different orders have a bound where no message is early: `horizon = \"0 us\"`";
+    LinkBestEffort "host.subsystem.link"
+        "best effort shares a FIFO link with real time, and no contract bounds it: `order = \"strict_priority\"` \
+         has a bound beside it";
+    LinkHolds "host.subsystem.link" "no analysis covers a link of a host that holds packets";
     AheadByRates "host.subsystem.early"
         "no analysis covers handlers that work ahead before a link that is shared by rates";
     EarlyYields "host.subsystem.early" "early handlers are analysed if they yield as often as current ones";

@@ -73,7 +73,7 @@ pub(super) fn covered(
     }
     let behind = behind(experiment, at, description, &window(most, held)).map(|(ways, alike)| {
         // If the CPU's levels do not order the link, the order of packets there does not matter.
-        let any_order = alike && !host.is_levelled();
+        let any_order = host.any_order || alike && !host.is_levelled();
         let levels = if any_order { Some(1) } else { host.levels };
         let of = |behind| {
             let link = Link::Behind(Arc::new(behind));

@@ -214,7 +214,7 @@ fn what_keeps_a_queue_from_a_bound_is_named() {
             "keep the order, the number and the distance",
         ),
         ("kind = \"periodic\"", "kind = \"poisson\"", "exceeds its contract"),
-        ("burst = 1\n", "burst = 2\nmessage_overflow = \"best_effort\"\n", "best effort shares a FIFO queue"),
+        ("burst = 1\n", "burst = 2\nmessage_overflow = \"best_effort\"\n", "best effort shares a FIFO link"),
     ] {
         assert!(text.contains(from));
         let found = why(&text.replace(from, to));

@@ -27,6 +27,7 @@ mod links;
 mod lost;
 mod managed;
 mod meters;
+mod mixed;
 mod moderation;
 mod networks;
 mod notices;

@@ -33,10 +33,10 @@ pub(super) fn limits(
 /// The server of a link of `station`, for real-time frames of at least `smallest` bytes.
 pub(super) fn server(experiment: &Experiment, station: usize, link: LinkCosts, smallest: Bytes) -> Server {
     let server = first_come(link, smallest);
+    let strict = Server { fifo: false, below: below(experiment, station, link), ..server.clone() };
     match experiment.outlet(station).map(|outlet| &outlet.config) {
+        None if experiment.host(station).subsystem.link.order == Order::StrictPriority => strict,
         Some(port) if port.order == Order::StrictPriority => Server {
-            fifo: false,
-            below: below(experiment, station, link),
             shapers: port
                 .selection
                 .as_deref()
@@ -46,7 +46,7 @@ pub(super) fn server(experiment: &Experiment, station: usize, link: LinkCosts, s
             cyclic: cyclic(experiment, station, port),
             regulated: regulated(port),
             preemption: preemption(port),
-            ..server
+            ..strict
         },
         _ => server,
     }
