@@ -46,7 +46,7 @@ use super::refusal::are_copies;
 use super::table::{Reservation, Tables};
 use crate::coverage::{Uncovered, keeps_order, passes, queue};
 use crate::experiment::{ChannelSpec, Experiment};
-use crate::traffic::conformance::conforms;
+use crate::traffic::conformance::keeps_contract;
 
 /// The limits that a channel keeps somewhere, and the jitter since then.
 type Arrivals = (Vec<Bucket>, Span);
@@ -248,7 +248,9 @@ impl Part<'_> {
         match experiment.holds(from) && horizon < Span::MAX {
             true => Ok((limits(1), horizon)),
             // A period is rounded to the picosecond.
-            false if self.keeps_contract(channel) => Ok((limits(channel.spec.burst), Span::from_ps(1))),
+            false if keeps_contract(experiment, channel) => {
+                Ok((limits(channel.spec.burst), Span::from_ps(1)))
+            }
             false => Err(Uncovered::FifoExcess),
         }
     }
@@ -287,17 +289,12 @@ impl Part<'_> {
             since = since.saturating_add(table.kept).saturating_add(way);
             let early = held.then(|| experiment.horizon(station));
             let burst = || channel.spec.min_interval.saturating_mul(u64::from(channel.spec.burst - 1));
-            let of_source = (hop == 0 && self.keeps_contract(channel)).then(burst);
+            let of_source = (hop == 0 && keeps_contract(experiment, channel)).then(burst);
             let each = early.into_iter().chain(of_source);
             let found = each.map(|early| since.saturating_sub(least).saturating_add(early));
             jitter = jitter.into_iter().chain(found).min();
         }
         jitter.ok_or(Uncovered::FifoExcess)
-    }
-
-    /// Whether the source of `channel` sends within its contract.
-    fn keeps_contract(&self, channel: &ChannelSpec) -> bool {
-        conforms(channel) && channel.carries.is_none() && self.experiment.commands.is_empty()
     }
 
     /// Whether `channel` passes a regulator at one of `hops`.

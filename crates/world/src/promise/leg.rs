@@ -37,7 +37,7 @@ impl<'a> Leg<'a> {
         once: bool,
     ) -> Self {
         let pays = behind(once, None);
-        Self { experiment, placement, channel, once, hop: 0, pays, ahead: Ahead::first(channel) }
+        Self { experiment, placement, channel, once, hop: 0, pays, ahead: Ahead::first(experiment, channel) }
     }
 
     /// Its request to the station at its position, for `request` and with that role there. Past the

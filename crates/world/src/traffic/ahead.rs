@@ -3,6 +3,9 @@
 //! At most `a_0` messages of a channel are ahead of their logical arrival at the first station.
 //! Logical arrivals are `I_min` apart.
 //!
+//! * A source that keeps its contract has `a_0 = B − 1`: from the last message on that arrived at its logical
+//!   arrival, `B + ⌊t/I⌋` arrive within `t`, and `1 + ⌊t/I⌋` of them are due. A period that is rounded puts a
+//!   message a picosecond before.
 //! * With `message_overflow = "best_effort"`, `a_0 = B`: the host gives a guarantee only to
 //!   messages that the contract covers (`laxity_qos::traffic`), and a message without a guarantee
 //!   has no logical arrival.
@@ -47,6 +50,7 @@ use laxity_admission::Early;
 use laxity_qos::channel::MessageOverflow;
 use laxity_units::Span;
 
+use super::conformance::keeps_contract;
 use crate::experiment::{AdapterSpec, ChannelSpec, Experiment};
 
 /// How far ahead of their time messages of a channel arrive at a station of its path.
@@ -61,9 +65,11 @@ pub(crate) struct Ahead {
 
 impl Ahead {
     /// Where `channel` starts.
-    pub(crate) fn first(channel: &ChannelSpec) -> Self {
+    pub(crate) fn first(experiment: &Experiment, channel: &ChannelSpec) -> Self {
+        let burst = u64::from(channel.spec.burst);
         let come = match channel.message_overflow {
-            MessageOverflow::BestEffort => u64::from(channel.spec.burst),
+            _ if keeps_contract(experiment, channel) => burst - 1,
+            MessageOverflow::BestEffort => burst,
             MessageOverflow::Drop | MessageOverflow::Block => u64::MAX,
         };
         Self { early: Early::default(), come }
@@ -86,7 +92,8 @@ impl Ahead {
             }
             // For messages that start here, and for late notices, only their number is known.
             false if at == 0 || !hears_at_once(experiment, channel, at) => {
-                (Early { by: gained, ahead: self.come }, self.come)
+                let rounded = gained.saturating_add(Span::from_ps(1));
+                (Early { by: rounded, ahead: self.come }, self.come)
             }
             false => (Early { by: self.early.by.saturating_add(gained), ..self.early }, self.come),
         };
@@ -107,7 +114,7 @@ pub(crate) fn early(
     local: impl Fn(usize) -> Span,
 ) -> Early {
     let behind = |ahead: Ahead, hop| ahead.past(experiment, channel, hop, local(hop));
-    (0..at).fold(Ahead::first(channel), behind).early()
+    (0..at).fold(Ahead::first(experiment, channel), behind).early()
 }
 
 /// The possible gain of a message of `channel` between its due time at `hop` of its path and its

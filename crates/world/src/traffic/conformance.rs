@@ -5,7 +5,7 @@ use laxity_qos::discipline::Class;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_units::{Bytes, Span, Time};
 
-use crate::experiment::{ChannelSpec, SourceSpec};
+use crate::experiment::{ChannelSpec, Experiment, SourceSpec};
 
 /// Whether the channel never sends more, larger or smaller messages than its contract has it.
 ///
@@ -30,6 +30,12 @@ pub fn conforms(channel: &ChannelSpec) -> bool {
         Sizes::Uniform { least, most } => (least, most),
     };
     channel.class == Class::RealTime && arrivals && spec.min_message <= least && most <= spec.max_message
+}
+
+/// Whether the source of `channel` sends within its contract in `experiment`, but for periods that are rounded
+/// to the picosecond.
+pub(crate) fn keeps_contract(experiment: &Experiment, channel: &ChannelSpec) -> bool {
+    conforms(channel) && channel.carries.is_none() && experiment.commands.is_empty()
 }
 
 /// Whether the messages of a list conform to `spec`: one an interval, and up to a burst of them at

@@ -22,6 +22,11 @@ fn through(sender: &str, burst: u32, relay: &str) -> u64 {
 /// The same where what exceeds the contract becomes of it what `excess` says; `None` if the channel
 /// is refused.
 fn through_if(excess: &str, sender: &str, burst: u32, relay: &str) -> Option<u64> {
+    through_of("kind = \"periodic\", multiple = 2", excess, sender, burst, relay)
+}
+
+/// The same where the messages of `a` are those of `source`.
+fn through_of(source: &str, excess: &str, sender: &str, burst: u32, relay: &str) -> Option<u64> {
     let free = free();
     let (first, nodes) =
         if relay.is_empty() { ("t", "") } else { ("r", "[network.n1]\njoins = [\"r\", \"t\"]") };
@@ -68,7 +73,7 @@ fn through_if(excess: &str, sender: &str, burst: u32, relay: &str) -> Option<u64
         message_overflow = "{excess}"
         min_interval = "10 ms"
         deadline = "{deadline} ms"
-        source = {{ kind = "periodic" }}
+        source = {{ {source} }}
         [[channel]]
         name = "alarm"
         class = "real_time"
@@ -106,6 +111,19 @@ fn a_sender_lets_go_what_its_horizon_has_room_for() {
     assert_eq!(of_bursts("drop"), [Some(2 + 3); 3]);
     assert_eq!(of_bursts("block"), [Some(2 + 3); 3]);
     assert_eq!(of_bursts("best_effort"), [2 + 1, 2 + 2, 2 + 3].map(|ahead| Some(1 + ahead)));
+}
+
+/// A source that keeps its contract has no more than a burst ahead, less the message that is due, whatever
+/// becomes of excess.
+#[test]
+fn a_contract_that_is_kept_limits_what_is_ahead() {
+    let horizon = "subsystem = { early = \"below_best_effort\", link = { horizon = \"25 ms\" } }";
+    let kept = |excess, burst| through_of("kind = \"periodic\"", excess, horizon, burst, "");
+    for excess in ["drop", "block"] {
+        assert_eq!([1, 2, 3, 5].map(|burst| kept(excess, burst)), [0, 1, 2, 3].map(|ahead| Some(2 + ahead)));
+    }
+    let open = "subsystem = { early = \"below_best_effort\", link = { paradigm = \"adapter\" } }";
+    assert_eq!(through_of("kind = \"periodic\"", "drop", open, 5, ""), Some(2 + 4));
 }
 
 /// A link that hands packets over as they are made has no order of its own, and so no horizon: they
