@@ -101,7 +101,7 @@ fn terms(experiment: &Experiment, promise: &Promise) -> Vec<Value> {
             "station": (hops.len() > 1).then(|| experiment.place(hop.node)),
             "time": seconds(hop.kept),
             "way": seconds(hop.way),
-            "backlog": hop.backlog,
+            "backlog": hop.backlog_bound(),
             "terms": parts(&hop.wait, &hop.service, &hop.bound),
         })
     };

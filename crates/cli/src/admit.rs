@@ -414,9 +414,13 @@ fn at_host(text: &mut String, experiment: &Experiment, hop: &Hop, place: &str) {
             term(text, 6, part.cost, part.name);
         }
     }
-    let packets = if hop.backlog == 1 { "packet" } else { "packets" };
-    writeln!(text, "    {:>14}  {packets} of the channel at the station at a time, at most", hop.backlog)
-        .expect("text takes text");
+    let at_a_time = "of the channel at the station at a time";
+    match hop.backlog_bound() {
+        Some(1) => writeln!(text, "    {:>14}  packet {at_a_time}, at most", 1),
+        Some(backlog) => writeln!(text, "    {backlog:>14}  packets {at_a_time}, at most"),
+        None => writeln!(text, "    {:>14}  on the packets {at_a_time}", "no bound"),
+    }
+    .expect("text takes text");
     if let Some(frames) = hop.frames {
         let what = if frames == 1 { "frame" } else { "frames" };
         writeln!(text, "    {frames:>14}  incoming {what} of all channels in its adapter at a time, at most")

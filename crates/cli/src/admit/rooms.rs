@@ -25,19 +25,28 @@ pub(super) fn table(experiment: &Experiment, promises: &Promises) -> String {
 
 /// Packets of all channels at each station but those that receive at interfaces, and their memory.
 fn stations(experiment: &Experiment, promises: &Promises) -> Vec<[String; 4]> {
-    let mut needs: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
+    let mut needs: BTreeMap<usize, Option<(u64, u64)>> = BTreeMap::new();
     for (channel, promise) in experiment.channels.iter().zip(&promises.channels) {
         let Promise::Admitted(hops) = promise else { continue };
         let packet = channel.spec.largest_packet(experiment.packet()).get();
         for hop in hops.iter().filter(|hop| hop.room.is_none()) {
-            let (packets, bytes) = needs.entry(hop.node).or_default();
-            *packets = packets.saturating_add(hop.backlog);
-            *bytes = bytes.saturating_add(hop.backlog.saturating_mul(packet));
+            let sum = needs.entry(hop.node).or_insert(Some((0, 0)));
+            let more = |(packets, bytes): (u64, u64)| {
+                let backlog = hop.backlog_bound()?;
+                Some((packets.saturating_add(backlog), bytes.saturating_add(backlog.saturating_mul(packet))))
+            };
+            *sum = sum.and_then(more);
         }
     }
-    let row = |(station, (packets, bytes)): (usize, (u64, u64))| {
-        let what = format!("packets in queues, {}", Bytes::new(bytes));
-        [clean(&experiment.place(station)), what, packets.to_string(), "set aside".into()]
+    let row = |(station, needs): (usize, Option<(u64, u64)>)| {
+        let place = clean(&experiment.place(station));
+        match needs {
+            Some((packets, bytes)) => {
+                let what = format!("packets in queues, {}", Bytes::new(bytes));
+                [place, what, packets.to_string(), "set aside".into()]
+            }
+            None => [place, "packets in queues".into(), "no bound".into(), "no limit".into()],
+        }
     };
     needs.into_iter().map(row).collect()
 }

@@ -334,13 +334,14 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
             if hop.room.is_some() {
                 return None;
             }
+            let bound = hop.backlog_bound()?;
             let id = self.around.laps.at(i, hop.hop);
             match self.nodes.get(hop.node) {
                 Some(node) => {
                     let most = node.host()?.subsystem().most_buffers(id);
-                    Some((most.expect("a hop's host has the channel"), hop.backlog))
+                    Some((most.expect("a hop's host has the channel"), bound))
                 }
-                None => Some((self.switches.most(hop.node, id), hop.backlog)),
+                None => Some((self.switches.most(hop.node, id), bound)),
             }
         };
         let hops = self.promises[i].hops();

@@ -74,7 +74,8 @@ pub struct Hop {
     pub kept: Span,
     /// The longest way to the next hop; zero from the last.
     pub way: Span,
-    /// Packets of it that there may be at a time: with buffers for them none is lost.
+    /// Packets of it that there may be at a time: with buffers for them none is lost. [`u64::MAX`] is no
+    /// bound.
     pub backlog: u64,
     /// The maximum number of frames of all channels in the adapter at a time, if that has stages
     /// and the channel arrives there.
@@ -83,8 +84,16 @@ pub struct Hop {
     pub room: Option<bound::ReceptionRoom>,
 }
 
-/// Which host refused a channel, and why.
+impl Hop {
+    /// The packets of the channel that there may be at a time, if they have a bound: the source of a channel
+    /// that passes stations ahead of its contract may send any number.
+    pub fn backlog_bound(&self) -> Option<u64> {
+        (self.backlog < u64::MAX).then_some(self.backlog)
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Which host refused a channel, and why.
 pub struct Refused {
     /// The host.
     pub node: usize,
