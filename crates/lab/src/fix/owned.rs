@@ -226,6 +226,9 @@ impl Owned<'_> {
                 deadlines.push(part.clone());
                 add("deadline", part);
             }
+            if let Some(jitter) = first.asks.jitter {
+                add("jitter", scaled("jitter", Quantity::Time(jitter), true));
+            }
             let rate = self.value(&key("rate")).and_then(Quantity::of);
             let (what, part) = match rate {
                 Some(rate) => ("rate", scaled("rate", rate, false)),

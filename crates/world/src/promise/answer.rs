@@ -6,6 +6,7 @@ use laxity_qos::channel::Role;
 use laxity_units::Span;
 
 use super::analyses::Reading;
+use super::asks;
 use crate::coverage::Uncovered;
 use crate::experiment::Experiment;
 
@@ -92,8 +93,8 @@ impl Hop {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 /// Which host refused a channel, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refused {
     /// The host.
     pub node: usize,
@@ -107,7 +108,14 @@ pub struct Refused {
 
 /// What a channel is refused for that would break the promise of channel `whose`; the reason follows.
 fn would_not_hold(experiment: &Experiment, whose: usize) -> String {
-    format!("with it the promise of `{}` would not hold: ", experiment.channels[whose].name)
+    let channel = &experiment.channels[whose];
+    let left = asks::deadline(experiment, channel).filter(|left| Some(*left) < channel.deadline);
+    let by_jitter = channel
+        .asks
+        .jitter
+        .zip(left)
+        .map(|(jitter, left)| format!(" (its `jitter` of {jitter} leaves a deadline of {left})"));
+    format!("with it the promise of `{}` would not hold{}: ", channel.name, by_jitter.unwrap_or_default())
 }
 
 impl Refused {
