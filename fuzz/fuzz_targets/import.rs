@@ -9,7 +9,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     // Tables of tsnkit are several files.
     let inputs: Vec<ImportInput> = text.split('\0').enumerate().map(input).collect();
     match import(&inputs, None) {
-        Ok(scenario) => assert!(laxity_scenario::Scenario::from_text("imported.toml", &scenario).is_ok()),
+        Ok(it) => assert!(laxity_scenario::Scenario::from_text("imported.toml", &it.scenario).is_ok()),
         Err(why) => assert!(!why.to_string().is_empty()),
     }
 });

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use laxity_lab::import::{self, ImportInput, InputFormat};
+use laxity_lab::import::{self, ImportInput, Imported, InputFormat};
 use laxity_units::Bytes;
 use laxity_world::text::clean;
 
@@ -28,18 +28,21 @@ pub(crate) fn import(arguments: &Import, terminal: &mut Terminal) -> Exit {
         ImportFormat::Tsnkit => InputFormat::Tsnkit,
         ImportFormat::Afdx => InputFormat::Afdx,
     });
-    let text = match import::import(&inputs, format) {
-        Ok(text) => text,
+    let Imported { scenario, notes } = match import::import(&inputs, format) {
+        Ok(imported) => imported,
         Err(fault) => {
             terminal.error(&fault.to_string());
             return Exit::BadInput;
         }
     };
+    for note in &notes {
+        terminal.note(&format!("note: {}", clean(note)));
+    }
     let Some(path) = &arguments.out else {
-        terminal.print(&text);
+        terminal.print(&scenario);
         return Exit::Holds;
     };
-    match new::create(path, text.as_bytes(), "exists; `-o` names another file") {
+    match new::create(path, scenario.as_bytes(), "exists; `-o` names another file") {
         Ok(()) => {
             terminal.note(&format!("wrote {}", clean(&path.display().to_string())));
             Exit::Holds

@@ -65,13 +65,22 @@ impl fmt::Display for ImportError {
 
 impl std::error::Error for ImportError {}
 
+/// A network as a scenario.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Imported {
+    /// The file of the scenario.
+    pub scenario: String,
+    /// What it leaves out of the network, in sentences, which the scenario has as well.
+    pub notes: Vec<String>,
+}
+
 /// The scenario of `inputs`, which are one file, or the tables of tsnkit. The format is that of the
 /// content unless `format` says another.
 ///
 /// # Errors
 ///
 /// [`ImportError`] if a file is none of the format, or its network is beyond what a scenario can have.
-pub fn import(inputs: &[ImportInput], format: Option<InputFormat>) -> Result<String, ImportError> {
+pub fn import(inputs: &[ImportInput], format: Option<InputFormat>) -> Result<Imported, ImportError> {
     let Some(first) = inputs.first() else { return Err(ImportError::new("import", 1, "no file is given")) };
     let format = match format {
         Some(format) => format,
@@ -88,7 +97,7 @@ pub fn import(inputs: &[ImportInput], format: Option<InputFormat>) -> Result<Str
     };
     let text = net.scenario(&first.name)?;
     match crate::from_text("imported.toml", &text) {
-        Ok(_) => Ok(text),
+        Ok(_) => Ok(Imported { scenario: text, notes: net.notes }),
         Err(diagnostics) => {
             let said = diagnostics.render(false);
             let said = said.lines().next().unwrap_or_default().trim_start_matches("error: ");

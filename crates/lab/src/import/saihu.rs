@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use laxity_units::Span;
 
-use super::json::{Node, Value};
-use super::network::{AT_ONCE, Channel, Kind, Net, Source};
+use super::json::Node;
+use super::network::{AT_ONCE, Channel, FASTER, Kind, Net, Source};
 use super::{ImportError, units};
 
 /// Whether `node` is such a network.
@@ -47,6 +47,8 @@ struct Server {
     name: String,
     /// Segments: latency and rate.
     curve: Vec<(Span, u64)>,
+    /// The rate of the link, if the file says one.
+    capacity: Option<u64>,
     line: usize,
 }
 
@@ -75,9 +77,6 @@ pub(super) fn read(file: &str, root: &Node) -> Result<Net, ImportError> {
     if servers.iter().any(|server| server.curve.len() > 1) || flows.iter().any(|flow| flow.curve.len() > 1) {
         net.note("Of a curve of several segments one is used: of a flow the least burst, of a server the least latency, as far as no server is overloaded.");
     }
-    if root.get("servers").is_some_and(has_capacity) {
-        net.note("Capacities of servers are not used: a link has the rate of its service curve.");
-    }
     let devices = devices(file, &servers, &flows)?;
     let device = |server: usize| format!("{} switch", servers[devices[server]].name);
     for server in 0..servers.len() {
@@ -88,6 +87,10 @@ pub(super) fn read(file: &str, root: &Node) -> Result<Net, ImportError> {
         flows.iter().flat_map(|flow| flow.path.windows(2)).map(|pair| (pair[0], pair[1])).collect();
     for (place, server) in servers.iter().enumerate() {
         let (latency, rate) = server.curve[chosen.servers[place]];
+        // Behind the last server the distance of frames is of no matter.
+        if next.contains_key(&place) && server.capacity != Some(rate) {
+            net.note(FASTER);
+        }
         let to = match next.get(&place) {
             Some(next) => device(*next),
             None => {
@@ -130,10 +133,6 @@ fn title(file: &str, network: Option<&Node>) -> Result<String, ImportError> {
     }
 }
 
-fn has_capacity(servers: &Node) -> bool {
-    matches!(&servers.value, Value::List(all) if all.iter().any(|server| server.get("capacity").is_some()))
-}
-
 /// A curve by two lists of one length.
 fn curve<T>(
     file: &str,
@@ -144,6 +143,11 @@ fn curve<T>(
 ) -> Result<Vec<(T, u64)>, ImportError> {
     let lists =
         [node.need(file, keys[0])?.list(file, keys[0])?, node.need(file, keys[1])?.list(file, keys[1])?];
+    if lists[0].len() != lists[1].len() {
+        let [firsts, rates] = lists.map(<[_]>::len);
+        let what = format!("the curve has {firsts} `{}` and {rates} `{}`", keys[0], keys[1]);
+        return Err(ImportError::new(file, node.line, what));
+    }
     let pairs = lists[0].iter().zip(lists[1]).map(|(a, b)| {
         let one = first(a.text(file, keys[0])?).map_err(|what| ImportError::new(file, a.line, what))?;
         let other = rate(b.text(file, keys[1])?).map_err(|what| ImportError::new(file, b.line, what))?;
@@ -181,7 +185,15 @@ fn servers(
         if servers.iter().any(|server| server.name == name) {
             return Err(ImportError::new(file, node.line, format!("a second server is called `{name}`")));
         }
-        servers.push(Server { name, curve, line: node.line });
+        let capacity =
+            match node.get("capacity").or_else(|| network.and_then(|network| network.get("capacity"))) {
+                None => None,
+                Some(said) => {
+                    let rate = units::rate(said.text(file, "capacity")?, &units.rate, false);
+                    Some(rate.map_err(|what| ImportError::new(file, said.line, what))?)
+                }
+            };
+        servers.push(Server { name, curve, capacity, line: node.line });
     }
     Ok(servers)
 }

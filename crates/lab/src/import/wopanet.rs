@@ -9,7 +9,7 @@
 use laxity_units::Span;
 use roxmltree::{Document, Node};
 
-use super::network::{AT_ONCE, Channel, Kind, Net, Source};
+use super::network::{AT_ONCE, Channel, FASTER, Kind, Net, Source};
 use super::{ImportError, units};
 
 /// A reader of one document.
@@ -104,8 +104,10 @@ impl<'a> Reader<'a> {
             if rate == 0 {
                 return Err(self.fault(link, "the rate of the link is zero"));
             }
-            if said("service-rate").is_some() && said("transmission-capacity").is_some() {
-                net.note("Transmission capacities are not used beside service rates: a link has the rate of its service.");
+            let capacity =
+                said("transmission-capacity").and_then(|text| units::rate(text, "bps", false).ok());
+            if rate < AT_ONCE && capacity.is_none_or(|capacity| capacity > rate) {
+                net.note(FASTER);
             }
             let latency = match said("service-latency") {
                 None => Span::ZERO,
