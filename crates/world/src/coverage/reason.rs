@@ -168,8 +168,6 @@ reasons! {
         "a path without a station that holds messages passes excess on to a FIFO queue, and the source \
          exceeds its contract: `cpu = \"multiclass_edf\"` holds the excess";
     FifoFraming "network.framing" "FIFO queues have a bound where all links of a path frame packets alike";
-    FifoRoom "channel.message_slots"
-        "messages of a channel may wait for a buffer before a FIFO link: more `message_slots` and `packet_slots`";
     MeterTolerance "node.policing"
         "frames may be later against each other, when they come to a switch with flow meters, than `policing` \
          tolerates";

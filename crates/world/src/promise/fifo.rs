@@ -73,7 +73,7 @@ pub(super) fn admit(
             Part { experiment, queues: &queues, all: &all, answers, least }.answers(active)
         };
         let late =
-            |answers: &[Answer]| answers.iter().position(|answer| matches!(answer, Answer::Late(_, _)));
+            |answers: &[Answer]| answers.iter().position(|answer| matches!(answer, Answer::Refused(..)));
         let fits = |active: &[usize]| late(&of(active, false)).is_none();
         let (mut found, mut number) = (Vec::new(), active.len());
         if fits(&active) {
@@ -92,7 +92,7 @@ pub(super) fn admit(
                 (reservation.unbounded, reservation.queues) = match answer {
                     Answer::Kept(hops) => (None, hops),
                     Answer::Unknown(from, why) => (Some((from, why)), Vec::new()),
-                    Answer::Late(_, _) => continue,
+                    Answer::Refused(..) => continue,
                 };
             }
             return;
@@ -102,8 +102,13 @@ pub(super) fn admit(
         let place = late(&found);
         let whose = place.map(|place| active[place]).filter(|late| *late != refused);
         let refusal = match place.map(|place| found.swap_remove(place)) {
-            Some(Answer::Late(deficit, node)) => Refused { whose, ..refusal(experiment, deficit, node) },
-            _ => refusal(experiment, Deficit::Unbounded, experiment.channels[refused].route[0]),
+            Some(Answer::Refused(scarce, deficit, node)) => {
+                Refused { whose, ..refusal(experiment, (scarce, deficit), node) }
+            }
+            _ => {
+                let endless = (Scarce::Link, Deficit::Unbounded);
+                refusal(experiment, endless, experiment.channels[refused].route[0])
+            }
         };
         // A copy that has no reservation before the queues would be refused for the same reason.
         let none_before = matches!(&answers[refused], Some(Ok(it)) if it.reserved.is_empty());
@@ -128,18 +133,16 @@ fn through<'a>(hops: impl Iterator<Item = &'a Hop>) -> Span {
     hops.fold(Span::ZERO, |all, hop| all.saturating_add(hop.kept).saturating_add(hop.way))
 }
 
-fn refusal(experiment: &Experiment, deficit: Deficit, node: usize) -> Refused {
+fn refusal(experiment: &Experiment, (scarce, deficit): (Scarce, Deficit), node: usize) -> Refused {
     let selects = experiment.outlet(node).is_some_and(|outlet| outlet.config.selection.is_some());
-    let (resource, reason) = match deficit {
-        Deficit::Time(_) => (Scarce::Deadline, Reason::LateTogether),
-        _ if selects => (Scarce::Link, Reason::Withheld),
-        _ => (Scarce::Link, Reason::Overload),
+    let reason = match scarce {
+        Scarce::Deadline => Reason::LateTogether,
+        Scarce::Messages | Scarce::Packets => Reason::NoRoom,
+        _ if selects => Reason::Withheld,
+        _ => Reason::Overload,
     };
-    Refused {
-        node,
-        refusal: AdmissionRefusal::new(resource, deficit, reason, Claimant::Newcomer),
-        whose: None,
-    }
+    let refusal = AdmissionRefusal::new(scarce, deficit, reason, Claimant::Newcomer);
+    Refused { node, refusal, whose: None }
 }
 
 /// All channels and queues, at one point of admission.
@@ -180,19 +183,13 @@ impl Part<'_> {
         let entries: Vec<Entry> = active.iter().zip(&paths).flat_map(rows).collect();
         let mut queues: Vec<Result<(), Uncovered>> =
             self.queues.iter().map(|queue| queue.unwrap_or(Ok(()))).collect();
-        loop {
-            let reach = self.spread(&entries, &mut queues);
-            let found = self.bounds(&entries, &reach, &queues);
-            if self.blocks(&entries, &found, &mut queues) {
-                continue;
-            }
-            let rows = entries.iter().zip(reach).zip(&found);
-            let rows: Vec<Row> =
-                rows.map(|((entry, (_, known)), found)| Row { entry, known, found }).collect();
-            // Each path has a row at least.
-            let of_path = rows.chunk_by(|row, next| row.entry.channel == next.entry.channel);
-            return of_path.zip(&paths).map(|(rows, tables)| self.answer(rows, tables)).collect();
-        }
+        let reach = self.spread(&entries, &mut queues);
+        let found = self.bounds(&entries, &reach, &queues);
+        let rows = entries.iter().zip(reach).zip(&found);
+        let rows: Vec<Row> = rows.map(|((entry, (_, known)), found)| Row { entry, known, found }).collect();
+        // Each path has a row at least.
+        let of_path = rows.chunk_by(|row, next| row.entry.channel == next.entry.channel);
+        of_path.zip(&paths).map(|(rows, tables)| self.answer(rows, tables)).collect()
     }
 
     fn channel(&self, entry: &Entry) -> &ChannelSpec {

@@ -6,7 +6,7 @@ use laxity_units::Span;
 use laxity_world::experiment::{Experiment, SourceSpec};
 use laxity_world::promise;
 
-use crate::fifo::{HEAD, STAR, channel};
+use crate::fifo::{HEAD, STAR, channel, of};
 
 /// Two senders at a switch: a frame takes 40 us. `switch` and `a` are lines of the switch and of the
 /// first channel in place of those there.
@@ -32,6 +32,41 @@ fn a_refusal_names_the_promise_that_would_not_hold() {
     assert_eq!(of(97, "120 us"), [None, None]);
     let [None, Some(reason)] = &of(1, "119 us")[..] else { panic!("{:?}", of(1, "119 us")) };
     assert!(reason.starts_with("with it the promise of `a` would not hold: s.r: deadline: "), "{reason}");
+}
+
+fn refusals(text: &str) -> Vec<Option<String>> {
+    let experiment = of(text);
+    let answers = promise::promises(&experiment, Formula::Corrected).unwrap().channels;
+    answers.iter().enumerate().map(|(i, answer)| answer.refusal(&experiment, i)).collect()
+}
+
+/// A message of `hasty` waits for 24 frames of `hog`, 960 us, and takes 40. Its next comes after as long and a
+/// rounded picosecond less, and it has a slot for one.
+#[test]
+fn a_channel_that_takes_the_slots_of_another_is_refused() {
+    let beside = |burst: u32| {
+        let hasty = channel("hasty", "a", "r", "462 B", "2 ms");
+        let hasty = hasty.replace("min_interval = \"4 ms\"", "message_slots = 1\nmin_interval = \"1 ms\"");
+        let hog = channel("hog", "a", "r", "462 B", "4 ms");
+        let hog = hog.replace(
+            "burst = 1\nmin_interval = \"4 ms\"",
+            &format!("burst = {burst}\nmin_interval = \"1 s\""),
+        );
+        refusals(&[HEAD, STAR, &hasty, &hog].concat())
+    };
+    assert_eq!(beside(23), [None, None]);
+    let [None, Some(reason)] = &beside(24)[..] else { panic!("{:?}", beside(24)) };
+    assert!(
+        reason.starts_with("with it the promise of `hasty` would not hold: a: message slots: "),
+        "{reason}"
+    );
+}
+
+/// A bucket of 200 messages has no more than 200 in the host, of which 100 leave until the next comes.
+#[test]
+fn a_burst_has_room_in_its_own_slots() {
+    let long = channel("a", "a", "r", "462 B", "4 ms").replace("burst = 1", "burst = 200");
+    assert_eq!(refusals(&[HEAD, STAR, &long].concat()), [None]);
 }
 
 /// A frame of 500 B with its header each 1 ms asks for 4 Mbit/s of a slope of 3, of which `b` has one: no

@@ -1,6 +1,6 @@
 //! The answer to a channel that passes queues: its promises, or why there are none.
 
-use laxity_admission::{AdmissionId, Bound, Breakdown, Deficit, Term};
+use laxity_admission::{AdmissionId, Bound, Breakdown, Deficit, Scarce, Term};
 use laxity_curves::{FlowBound, Unbounded};
 use laxity_qos::channel::{LinkId, Role};
 use laxity_units::Span;
@@ -18,8 +18,8 @@ pub(super) enum Answer {
     Kept(Vec<Hop>),
     /// No bound is known from that hop on.
     Unknown(usize, Uncovered),
-    /// The bound exceeds the deadline by this, or there is none; where it grows most.
-    Late(Deficit, usize),
+    /// What is too little, by how much, and at which station.
+    Refused(Scarce, Deficit, usize),
 }
 
 impl Part<'_> {
@@ -39,10 +39,13 @@ impl Part<'_> {
                     return Answer::Unknown(first, Uncovered::AtsOrder);
                 }
                 Some(Err(Unbounded { hop, disordered: false })) => {
-                    return Answer::Late(Deficit::Unbounded, stations[*hop]);
+                    return Answer::Refused(Scarce::Link, Deficit::Unbounded, stations[*hop]);
                 }
-                None => return Answer::Late(Deficit::Unbounded, stations[0]),
+                None => return Answer::Refused(Scarce::Link, Deficit::Unbounded, stations[0]),
             };
+            if let Some((slots, lacks)) = self.lacks(entry, found).filter(|_| first == 0) {
+                return Answer::Refused(slots, Deficit::Places(lacks), stations[0]);
+            }
             if let Err(why) = self.passes_meter(entry, found) {
                 return Answer::Unknown(first, why);
             }
@@ -64,8 +67,11 @@ impl Part<'_> {
         let slowest = kept.iter().max_by_key(|hop| hop.kept).map_or(channel.route[0], |hop| hop.node);
         match Promise::Admitted(all).end_to_end_bound() {
             Some(bound) if bound <= deadline => Answer::Kept(kept),
-            Some(bound) => Answer::Late(Deficit::Time(bound.saturating_sub(deadline)), slowest),
-            None => Answer::Late(Deficit::Unbounded, slowest),
+            Some(bound) => {
+                let late = Deficit::Time(bound.saturating_sub(deadline));
+                Answer::Refused(Scarce::Deadline, late, slowest)
+            }
+            None => Answer::Refused(Scarce::Link, Deficit::Unbounded, slowest),
         }
     }
 
