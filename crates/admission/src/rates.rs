@@ -41,6 +41,7 @@ use std::sync::Arc;
 use laxity_units::{Bytes, Span};
 
 use row::Late;
+use together::Together;
 pub(super) use together::{Coming, through};
 
 use super::decision::{AdmissionId, AdmissionRefusal, Bound, Claimant, Decision, Deficit, Reason, Scarce};
@@ -232,8 +233,9 @@ impl RateTable {
         let own = self.sharing.flows.iter().zip(latencies).skip(self.others());
         let together = self.together(&self.channels, &self.sharing);
         let lower = self.lower(&self.sharing);
-        let of = |(channel, (share, latency)): (&Channel, (&Share, Option<Late>))| {
+        let of = |(place, (channel, (share, latency))): (usize, (&Channel, (&Share, Option<Late>)))| {
             let latency = latency.expect("it was admitted");
+            let together = together.as_ref().and_then(|together| together.of(place));
             let promised = self.promised(channel, share, latency, together);
             let bound = promised.bound();
             let (wait, service) = match promised {
@@ -258,7 +260,7 @@ impl RateTable {
                 head_start: Span::ZERO,
             }
         };
-        self.channels.iter().zip(own).map(of).collect()
+        self.channels.iter().zip(own).enumerate().map(of).collect()
     }
 
     /// The burst that a channel hands on to the next link: see [`Pays::Before`].
@@ -276,7 +278,9 @@ impl RateTable {
                 Breakdown::default().and(service, ps(bound.service)),
             )
         };
-        let by_rate = bound.service == alone(asked, &self.share(asked)).min(bound.bound);
+        let alone = alone(asked, &self.share(asked));
+        let by_rate = bound.service == alone.min(bound.bound)
+            && (alone == bound.service || bound.service != self.message(asked));
         match (by_rate, asked.pays) {
             (false, _) => terms("a packet without a rate, already begun", "transmission of the message"),
             (true, Pays::Everywhere | Pays::First) => terms(
@@ -302,7 +306,7 @@ impl RateTable {
         let together = self.together(channels, sharing);
         let flows = sharing.flows.iter().zip(latencies).skip(self.others());
         let mut last = Span::ZERO;
-        for (channel, (share, latency)) in channels.iter().zip(flows) {
+        for (place, (channel, (share, latency))) in channels.iter().zip(flows).enumerate() {
             let whose = match Some(channel.id) == newcomer {
                 true => Claimant::Newcomer,
                 false => Claimant::Channel(channel.id),
@@ -315,6 +319,7 @@ impl RateTable {
                     whose,
                 ));
             };
+            let together = together.as_ref().and_then(|together| together.of(place));
             last = self.promised(channel, share, latency, together).bound();
             if whose != Claimant::Newcomer && last > channel.asked.request.deadline() {
                 return Err(AdmissionRefusal::late(last - channel.asked.request.deadline(), whose));
@@ -366,7 +371,7 @@ impl RateTable {
 
     /// By when all are through, if `channels` are all arrivals; `None` where others may send
     /// anything.
-    fn together(&self, channels: &[Channel], sharing: &Sharing) -> Option<Span> {
+    fn together(&self, channels: &[Channel], sharing: &Sharing) -> Option<Together> {
         let alike = self.row.as_ref().is_none_or(|row| row.alike().is_some());
         if !self.order.serves_rates_first() || self.others() > 0 || !alike {
             return None;
@@ -375,7 +380,7 @@ impl RateTable {
             let early = asked.early.by.saturating_add(self.late(*id));
             Coming { ahead: asked.early.ahead, ..Coming::of(&asked.request, self.message(asked), early) }
         };
-        through(self.lower(sharing), &channels.iter().map(coming).collect::<Vec<_>>())
+        Some(Together::new(self.lower(sharing), channels.iter().map(coming).collect()))
     }
 
     /// How much later than its logical arrivals the messages of `id` are there.

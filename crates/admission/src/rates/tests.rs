@@ -36,6 +36,11 @@ fn asks(message: u64, interval: Span, deadline: Span) -> RateRequest {
     }
 }
 
+/// The same by its clock, though all may be through before.
+fn by_clock(message: u64, interval: Span, deadline: Span) -> RateRequest {
+    RateRequest { pays: Pays::First, ..asks(message, interval, deadline) }
+}
+
 fn us(us: u64) -> Span {
     Span::from_us(us)
 }
@@ -44,7 +49,7 @@ fn us(us: u64) -> Span {
 /// 1 us, or 1.5 us of best effort. Behind another such link its largest packet is worth 4 us.
 #[test]
 fn a_message_takes_its_interval_and_one_packet_of_another() {
-    let asked = asks(2500, us(10), us(12));
+    let asked = by_clock(2500, us(10), us(12));
     for (without, longest) in [(0, Span::from_us(1)), (1500, Span::from_ns(1500))] {
         let mut table = rated(Order::VirtualClock, without);
         assert_eq!(table.least_deadline(&asked), Ok(us(10) + longest + ROUNDING));
@@ -59,7 +64,7 @@ fn a_message_takes_its_interval_and_one_packet_of_another() {
 
 /// 2500 B each 10 us and 1000 B each 20, both as contracts have them, and 1500 B of best effort: 5
 /// us, and the message's own part of it is 2.5. A message that arrives 6 us early may have another
-/// behind it: 7.5. Behind another such link only clocks count, and so they do in frames.
+/// behind it, for which others wait: 6. Behind another such link only clocks count, and so they do in frames.
 #[test]
 fn what_keeps_contracts_is_through_together() {
     let punctual = |asked: RateRequest, by| RateRequest { early: Early { by, ahead: 0 }, ..asked };
@@ -79,7 +84,11 @@ fn what_keeps_contracts_is_through_together() {
     };
     assert_eq!(refused.deficit, Deficit::Time(us(1)));
     let early = punctual(asks(1000, us(7), us(30)), us(6));
-    assert_eq!(rated(Order::SelfClocked, 1500).least_deadline(&early), Ok(Span::from_ns(3500)));
+    let mut beside = rated(Order::SelfClocked, 1500);
+    assert_eq!(beside.least_deadline(&early), Ok(Span::from_ns(2500)));
+    assert!(matches!(beside.request(long), Decision::Admitted { .. }));
+    assert!(matches!(beside.request(early), Decision::Admitted { .. }));
+    assert_eq!(beside.bounds().iter().map(|bound| bound.bound).collect::<Vec<_>>(), [us(6), us(5)]);
     // By its clock, though it would be through with all others before.
     let first = RateRequest { pays: Pays::First, ..long };
     let alone = rated(Order::SelfClocked, 1500);
@@ -97,7 +106,7 @@ fn what_keeps_contracts_is_through_together() {
 #[test]
 fn rates_are_all_that_is_reserved() {
     let mut table = rated(Order::WeightedFair, 0);
-    let asked = asks(2500, us(10), us(20));
+    let asked = by_clock(2500, us(10), us(20));
     let mut admitted = Vec::new();
     for _ in 0..4 {
         let Decision::Admitted { id, .. } = table.request(asked) else { panic!("it fits") };
@@ -117,12 +126,14 @@ fn rates_are_all_that_is_reserved() {
 #[test]
 fn a_newcomer_may_not_make_others_late() {
     let mut table = rated(Order::SelfClocked, 0);
-    let tight = asks(1000, us(10), us(10) + ROUNDING);
+    let tight = by_clock(1000, us(10), us(10) + ROUNDING);
     let Decision::Admitted { id, bound, .. } = table.request(tight) else { panic!("it is alone") };
     assert_eq!(bound, us(10) + ROUNDING);
-    let Decision::Refused(refused) = table.request(asks(1000, us(10), us(20))) else { panic!("one is late") };
+    let Decision::Refused(refused) = table.request(by_clock(1000, us(10), us(20))) else {
+        panic!("one is late")
+    };
     assert_eq!((refused.claimant, refused.deficit), (Claimant::Channel(id), Deficit::Time(us(1))));
-    let late = asks(1000, us(10), us(9));
+    let late = by_clock(1000, us(10), us(9));
     let Decision::Refused(refused) = rated(Order::SelfClocked, 0).request(late) else { panic!() };
     assert_eq!((refused.reason, refused.deficit), (Reason::Late, Deficit::Time(us(1) + ROUNDING)));
 }

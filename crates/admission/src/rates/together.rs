@@ -21,6 +21,14 @@
 //! `f ≤ t0 + b`: otherwise (1) at `x = t0 + b` says `b < b`. (Cruz, "A calculus for network delay,
 //! part I", IEEE Trans. Information Theory 37(1), 1991, has it for work-conserving servers and
 //! fluid bursts.)
+//!
+//! # A channel's own messages
+//!
+//! Packets of a channel keep their order, so none of its later messages goes before message `k`. Those of
+//! `[t0, f)` up to `k` have logical arrivals in `[t0, ℓ_k]`, for none arrives after its own. With `n = ⌊(ℓ_k −
+//! t0)/I⌋` they are `n + 1` at most, however early they come. So in (1) the channel counts as `(n + 1) S`, and
+//! `f − ℓ_k ≤ b(n) − n I`. The bound is the most of that over all `n`. Straight lines above the others'
+//! demand show from which `n` on it falls.
 
 use laxity_units::Span;
 
@@ -29,6 +37,10 @@ use super::super::terms::ps;
 
 /// Steps after which no end is looked for: it would be far beyond what a rate is worth.
 const MOST_STEPS: u32 = 400;
+/// Channels up to which the own messages of each are counted apart.
+const MOST_APART: usize = 64;
+/// Own messages that are counted one by one.
+const MOST_BEFORE: u64 = 100;
 /// One, in the unit of shares.
 const PARTS: u32 = 40;
 
@@ -62,6 +74,62 @@ impl Coming {
         let messages = (time + ps(self.early)).div_ceil(ps(self.interval)) + u128::from(self.ahead);
         messages.saturating_mul(ps(self.service))
     }
+}
+
+/// By when one of channels is through, after what was under way.
+pub(super) struct Together {
+    lower: Span,
+    all: Vec<Coming>,
+    /// `b` of (1).
+    end: Option<Span>,
+}
+
+impl Together {
+    pub(super) fn new(lower: Span, all: Vec<Coming>) -> Self {
+        let end = through(lower, &all);
+        Self { lower, all, end }
+    }
+
+    /// The bound of the channel at `place` from its logical arrival.
+    pub(super) fn of(&self, place: usize) -> Option<Span> {
+        let all = self.end?;
+        if self.all.len() > MOST_APART {
+            return Some(all);
+        }
+        Some(self.apart(place).map_or(all, |own| own.min(all)))
+    }
+
+    /// The same by the number of its own messages; `None` if it needs too many of them.
+    fn apart(&self, place: usize) -> Option<Span> {
+        let own = self.all[place];
+        let others: Vec<Coming> =
+            self.all.iter().enumerate().filter(|(i, _)| *i != place).map(|(_, one)| *one).collect();
+        let free = (1u128 << PARTS).checked_sub(others.iter().map(part).sum()).filter(|free| *free > 0)?;
+        if ps(own.service).checked_shl(PARTS)? > ps(own.interval).checked_mul(free)? {
+            return None;
+        }
+        let once = |one: &Coming| {
+            let early = (ps(one.early) * part(one)).div_ceil(1 << PARTS);
+            early.saturating_add((u128::from(one.ahead) + 1).saturating_mul(ps(one.service)))
+        };
+        let at_once = others.iter().map(once).fold(0, u128::saturating_add);
+        let mut worst = Span::ZERO;
+        for before in 0..MOST_BEFORE {
+            let since = own.interval.saturating_mul(before);
+            let work = self.lower.saturating_add(own.service.saturating_mul(before + 1));
+            let line = ps(work).saturating_add(at_once).checked_mul(1 << PARTS)?.div_ceil(free);
+            if before > 0 && line <= ps(since) + ps(worst) {
+                return Some(worst);
+            }
+            worst = worst.max(through(work, &others)?.saturating_sub(since));
+        }
+        None
+    }
+}
+
+/// The share of a channel in all time, rounded up.
+fn part(one: &Coming) -> u128 {
+    (ps(one.service) << PARTS).div_ceil(ps(one.interval))
 }
 
 /// `b` of (1) after `lower`; `None` where there is no end, or none is found.
@@ -113,7 +181,55 @@ mod tests {
         assert_eq!(through(us(1), &[]), Some(us(1)));
     }
 
+    /// Another takes 3 each 10, and this one 4 each 20. The first of its messages waits for one of the other, 7,
+    /// and the second comes when that is gone. With 5 each 12 three fifths of the time are left to it beside the
+    /// other: its third message is through at `2 + 15 + 12`, 24 after the first.
+    #[test]
+    fn a_channel_waits_for_its_messages_before() {
+        let other = coming(3, 10, 0, 0);
+        let own = |lower, own| Together::new(us(lower), vec![other, own]).of(1);
+        assert_eq!(own(0, coming(4, 20, 1000, 90)), Some(us(7)), "however early");
+        assert_eq!(own(2, coming(4, 20, 0, 0)), Some(us(2 + 4 + 3)));
+        assert_eq!(own(2, coming(7, 12, 0, 0)), Some(us(2 + 7 + 6)));
+        assert_eq!(own(0, coming(8, 11, 0, 0)), None, "103 % of the time");
+        // The first is through at 25, and the second at 50, when the other has come again: 26 after its arrival.
+        let second = Together::new(us(0), vec![coming(12, 36, 0, 0), coming(13, 24, 0, 0)]).of(1);
+        assert_eq!(second, Some(us(26)));
+        // All are through after the first two, which take two of the other: the own part is no longer.
+        assert_eq!(Together::new(us(0), vec![other, coming(4, 20, 0, 0)]).of(0), Some(us(7)));
+    }
+
     proptest! {
+        /// Others come as soon as they may and go first. The messages of the channel come ahead of their
+        /// logical arrivals, in order, and none is later than the bound.
+        #[test]
+        fn no_message_is_later_than_that(
+            lower in 0u64..20,
+            others in prop::collection::vec((1u64..10, 20u64..200, 0u64..100, 0u64..3), 0..4),
+            (service, interval, first) in (1u64..15, 16u64..60, 0u64..100),
+            early in prop::collection::vec(0u64..200, 12),
+        ) {
+            let others: Vec<Coming> = others.iter().map(|&(s, i, e, a)| coming(s, i, e, a)).collect();
+            let all: Vec<Coming> = others.iter().copied().chain([coming(service, interval, 300, 9)]).collect();
+            let Some(bound) = Together::new(us(lower), all).of(others.len()) else { return Ok(()) };
+            let logical = (0..12).map(|k| first + k * interval);
+            let mut come: Vec<u64> = logical.zip(&early).map(|(at, early)| at.saturating_sub(*early)).collect();
+            (1..12).rev().for_each(|k| come[k - 1] = come[k - 1].min(come[k]));
+            let demand = |until: u64| others.iter().map(|one| one.demand(ps(us(until)))).sum::<u128>() / ps(us(1));
+            let (mut before, mut own) = (0, 0);
+            for now in 0..5000 {
+                let arrived = come.iter().filter(|at| **at <= now).count() as u64;
+                if before < u128::from(lower) + demand(now + 1) {
+                    before += 1;
+                } else if own < arrived * service {
+                    own += 1;
+                    let (k, rest) = ((own - 1) / service, own % service);
+                    let late = (now + 1).saturating_sub(first + k * interval);
+                    prop_assert!(rest > 0 || us(late) <= bound, "message {k} at {}: {bound}", now + 1);
+                }
+            }
+        }
+
         /// It is an end, and the first: at no time before is everything through.
         #[test]
         fn it_is_the_least(

@@ -19,7 +19,7 @@ fn through(sender: &str, burst: u32, relay: &str) -> u64 {
     through_if("drop", sender, burst, relay).expect("it is admitted")
 }
 
-/// The same where what exceeds the contract becomes of it what `excess` says; `None` if the channel
+/// The same where what exceeds the contract becomes of it what `excess` says; `None` if a channel
 /// is refused.
 fn through_if(excess: &str, sender: &str, burst: u32, relay: &str) -> Option<u64> {
     through_of("kind = \"periodic\", multiple = 2", excess, sender, burst, relay)
@@ -92,7 +92,7 @@ fn through_of(source: &str, excess: &str, sender: &str, burst: u32, relay: &str)
     if promises.channels[0].is_refused() {
         return None;
     }
-    let at_the_port = promises.channels[1].at(1).expect("it is admitted").bound.bound;
+    let at_the_port = promises.channels[1].at(1)?.bound.bound;
     let message = Span::from_us(80);
     assert!(at_the_port.as_ps().is_multiple_of(message.as_ps()), "{at_the_port}");
     Some(at_the_port.as_ps() / message.as_ps())
