@@ -32,6 +32,8 @@ pub(super) struct Player {
     pub(super) bound: Option<Span>,
     /// By what deadline EDF orders it.
     pub(super) local: Span,
+    /// The stations that send it, and after what time a packet is at each if it waits nowhere.
+    pub(super) reach: Vec<(usize, Span)>,
     /// Bytes of a full block of its handler.
     pub(super) block: Bytes,
     /// The window of its rounds and the channel that they respond to, if every scene keeps them.
@@ -63,6 +65,22 @@ fn rounds(experiment: &Experiment, channel: &ChannelSpec) -> Option<(u32, usize)
     (real_time(channel) || real_time(&experiment.channels[after])).then_some((window, after))
 }
 
+/// The stations that send `channel`, and after what time a packet is at each if it waits nowhere. The time of
+/// the CPU does not count.
+fn reach(experiment: &Experiment, channel: &ChannelSpec) -> Vec<(usize, Span)> {
+    let packet = channel.spec.largest_packet(experiment.packet());
+    let next = |after: &mut Span, (hop, &station): (usize, &usize)| {
+        let at = *after;
+        if hop + 1 < channel.route.len() {
+            let link = experiment.link(station, experiment.link_out(channel, hop)).unwrap_or_default();
+            let way = link.transmit(packet).saturating_add(experiment.longest_way(channel, hop));
+            *after = after.saturating_add(way);
+        }
+        Some((station, at))
+    };
+    channel.senders().iter().enumerate().scan(Span::ZERO, next).collect()
+}
+
 /// The bound of a channel: to the last transmission or, where that is no event, as with virtual
 /// interfaces, to delivery.
 pub(super) fn promised(channel: &Channel) -> Option<Span> {
@@ -84,6 +102,8 @@ pub(super) struct Ground {
     pub(super) packet: Bytes,
     /// Whether deadlines decide the order.
     pub(super) by_deadline: bool,
+    /// Whether channels meet at stations behind their first.
+    pub(super) meets: bool,
     /// Where openings put the critical instant.
     pub(super) release: Time,
     /// Events after which a scene is given up.
@@ -135,6 +155,7 @@ impl Ground {
                     .map(|bound| bound / hosts)
                     .or(channel.deadline)
                     .unwrap_or(Span::MAX),
+                reach: reach(&experiment, channel),
                 block: Bytes::new(block),
                 rounds: rounds(&experiment, channel),
             }
@@ -149,6 +170,7 @@ impl Ground {
         Ok(Self {
             packet: subsystem.packet,
             by_deadline: subsystem.order == Order::MultiClassEdf,
+            meets: players.iter().any(|player| player.reach.len() > 1),
             release: Time::ZERO + longest.min(LONGEST_LEAD),
             players,
             events,

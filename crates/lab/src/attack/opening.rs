@@ -4,7 +4,8 @@
 //! Under fixed priorities the worst is that all higher channels release at one instant, just after
 //! a lower block has begun. Under EDF a channel is above the target as long as its deadline is not
 //! later, so the worst may have every deadline at one instant and the releases before it. Which of
-//! the two (or what of both, channel by channel) is worst depends on the set; openings draw it.
+//! the two (or what of both, channel by channel) is worst depends on the set; openings draw it. On a path a
+//! packet of another channel is worst that is at a common station just before that of the target.
 
 use std::sync::Arc;
 
@@ -22,6 +23,8 @@ enum Anchor {
     Release,
     /// Has a deadline where the target has its own.
     Deadline,
+    /// Is at a common station just before the target, with a burst.
+    Meeting,
     /// Somewhere.
     Anywhere,
 }
@@ -37,6 +40,7 @@ pub(super) fn draw(ground: &Ground, target: usize, random: &mut Stream) -> Scene
     let all = match random.below(4) {
         0 => Some(Anchor::Release),
         1 if ground.by_deadline => Some(Anchor::Deadline),
+        2 if ground.meets => Some(Anchor::Meeting),
         _ => None,
     };
     let before = random.below(2) == 0;
@@ -45,13 +49,15 @@ pub(super) fn draw(ground: &Ground, target: usize, random: &mut Stream) -> Scene
             let anchor = all.unwrap_or_else(|| match random.below(5) {
                 0 | 1 => Anchor::Release,
                 2 | 3 if ground.by_deadline => Anchor::Deadline,
+                3 if ground.meets => Anchor::Meeting,
                 _ => Anchor::Anywhere,
             });
             let anchor = if channel == target { Anchor::Release } else { anchor };
             let first = anchored(ground, target, player, anchor, random);
             // Earlier messages matter by the state that they leave, which may help or hinder.
             let before = if all.is_some() { before } else { random.below(2) == 0 };
-            regular(player, first, before && channel != target, scene.length)
+            let burst = if anchor == Anchor::Meeting { player.spec.burst } else { 1 };
+            regular(player, first, before && channel != target, burst, scene.length)
         } else {
             best_effort(ground, channel, scene.length, random)
         };
@@ -70,6 +76,19 @@ fn anchored(ground: &Ground, target: usize, player: &Player, anchor: Anchor, ran
             let interval = player.spec.min_interval;
             at.saturating_sub(interval.saturating_mul(at.saturating_since(release).div_ceil(interval)))
         }
+        Anchor::Meeting => {
+            let own = &ground.players[target].reach;
+            let common = |(station, after): &(usize, Span)| {
+                let (_, there) = own.iter().find(|(other, _)| other == station)?;
+                Some((*there, *after))
+            };
+            let common: Vec<(Span, Span)> = player.reach.iter().filter_map(common).collect();
+            let Some(&(there, after)) = common.get(random.below(common.len().max(1) as u64) as usize) else {
+                return release;
+            };
+            let just_before = Span::from_ps(random.below(2));
+            release.saturating_add(there).saturating_sub(after).saturating_sub(just_before)
+        }
         Anchor::Anywhere => {
             let earlier = Span::from_ps(random.below(player.spec.min_interval.as_ps()));
             release.saturating_sub(earlier)
@@ -77,14 +96,16 @@ fn anchored(ground: &Ground, target: usize, player: &Player, anchor: Anchor, ran
     }
 }
 
-/// Largest messages at `I_min`, one of them at `at`.
-fn regular(player: &Player, at: Time, before: bool, length: Span) -> Play {
+/// Largest messages at `I_min`, one of them at `at`, or a `burst` of them.
+fn regular(player: &Player, at: Time, before: bool, burst: u32, length: Span) -> Play {
     let interval = player.spec.min_interval;
     let earlier = if before { at.since(Time::ZERO).div_floor(interval) } else { 0 };
     let first = at.saturating_sub(interval.saturating_mul(earlier));
     let end = Time::ZERO + length;
     let times =
         (0u64..).map_while(|k| Some(first.saturating_add(interval.saturating_mul(k))).filter(|t| *t < end));
+    let further = |time: Time| if time == at { burst as usize } else { 1 };
+    let times = times.flat_map(|time| std::iter::repeat_n(time, further(time)));
     let mut messages: Vec<Arrival> = times.map(|at| Arrival { at, size: player.spec.max_message }).collect();
     fit(&mut messages, &player.spec, length);
     Play::Script(Arc::from(messages))
@@ -117,7 +138,7 @@ pub(super) fn grid(ground: &Ground, target: usize, points: u64, number: u64) -> 
     let mut rest = number;
     for (channel, player) in free(ground) {
         if channel == target {
-            scene.plays[channel] = regular(player, ground.release, false, scene.length);
+            scene.plays[channel] = regular(player, ground.release, false, 1, scene.length);
             continue;
         }
         let place = rest % points;
@@ -131,7 +152,7 @@ pub(super) fn grid(ground: &Ground, target: usize, points: u64, number: u64) -> 
             Some(place) => earliest + width.scale_floor(place, (points - 3).max(1)),
         };
         scene.plays[channel] = if player.real_time {
-            regular(player, at, false, scene.length)
+            regular(player, at, false, 1, scene.length)
         } else {
             let size = player.spec.max_message;
             Play::Script(Arc::from([Arrival { at, size }]))
