@@ -23,10 +23,10 @@ pub enum AnalysisMethod {
 /// A proved upper bound on the delay of a flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowBound {
-    /// From the logical arrival of a message at its first server, or behind a regulator there from the latest
-    /// arrival that its jitter allows, until its last bit has arrived behind the last one; rounded up to
-    /// picoseconds. The logical arrival is the earliest instant, no sooner than the arrival, at which messages
-    /// are an interval apart. A flow with any other contract counts from its arrival.
+    /// From the logical arrival of a message at its first server, or behind a regulator there from the
+    /// latest arrival that its jitter allows, until its last bit has arrived behind the last one; rounded
+    /// up to picoseconds. The logical arrival is the earliest instant, no sooner than the arrival, at which
+    /// messages are an interval apart. A flow with any other contract counts from its arrival.
     pub delay: Span,
     /// The analysis with the least bound.
     pub method: AnalysisMethod,
@@ -53,8 +53,8 @@ pub struct Unbounded {
 /// How much work an analysis can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
-    /// Flows up to which a network gets separate flow analysis, and total flow analysis from logical arrivals;
-    /// beyond it, each flow has the bound of the total flow analysis.
+    /// Flows up to which a network gets separate flow analysis, and total flow analysis from logical
+    /// arrivals; beyond it, each flow has the bound of the total flow analysis.
     pub flows: usize,
     /// Flows up to which a network gets a linear program for each flow.
     pub programs: usize,

@@ -3,14 +3,14 @@
 //! A message `k` of a flow with one each `I` arrives at `a_k`, and its deadline counts from its logical
 //! arrival `ℓ_k = max(a_k, ℓ_{k−1} + I)`. So what the flow itself sends ahead is no delay to it.
 //!
-//! *At a server.* Let `ℓ_k ≥ b_k` for all arrivals `b_k` of frames of message `k` at a FIFO queue, the `ℓ_k`
-//! being `I` apart at least. A frame of message `k` that arrives at `b ≤ ℓ_k` leaves as soon as all is served that
-//! arrived in `[s, b]`, for some `s ≤ b` from which the service curve `β` counts. Let `Δ = ℓ_k − s`. Others
-//! sent at most `α(b − s) ≤ α(Δ)`, and a link before the queue no more than it carries in `Δ`. The flow's own
-//! messages in `[s, b]` have logical arrivals in `[s, ℓ_k]`, because messages keep their order. They are
-//! `1 + ⌊Δ/I⌋` at most, whatever the burst and the jitter. So the frame has left by `s + β⁻¹(A(Δ))`, with `A` the
-//! arrivals of all where this flow has one message at once and no jitter. After `ℓ_k` that is the horizontal
-//! deviation of `A` and `β`.
+//! *At a server.* Let `ℓ_k ≥ b_k` for all arrivals `b_k` of frames of message `k` at a FIFO queue, the
+//! `ℓ_k` being `I` apart at least. A frame of message `k` that arrives at `b ≤ ℓ_k` leaves as soon as all is
+//! served that arrived in `[s, b]`, for some `s ≤ b` from which the service curve `β` counts. Let
+//! `Δ = ℓ_k − s`. Others sent at most `α(b − s) ≤ α(Δ)`, and a link before the queue no more than it carries
+//! in `Δ`. The flow's own messages in `[s, b]` have logical arrivals in `[s, ℓ_k]`, because messages keep
+//! their order. They are `1 + ⌊Δ/I⌋` at most, whatever the burst and the jitter. So the frame has left by
+//! `s + β⁻¹(A(Δ))`, with `A` the arrivals of all where this flow has one message at once and no jitter. After
+//! `ℓ_k` that is the horizontal deviation of `A` and `β`.
 //!
 //! *On a path.* If `D_1` is this deviation at the first server, message `k` is at the next by `ℓ_k + D_1`,
 //! and these instants are `I` apart as well. So the deviations add up. The arrivals of the other flows

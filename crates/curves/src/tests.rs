@@ -129,8 +129,8 @@ fn a_burst_is_paid_once() {
     assert!(bound.delay >= Span::from_us(17 * 20 + 2 * 40) && bound.delay < Span::from_us(450), "{bound:?}");
 }
 
-/// Frame `k` of a burst of 40 counts from `k` intervals later, when the frames before it are gone: 120 us at each
-/// server. What joins at the second waits for the whole burst at the first.
+/// Frame `k` of a burst of 40 counts from `k` intervals later, when the frames before it are gone: 120 us
+/// at each server. Another flow at the first one waits for the whole burst.
 #[test]
 fn a_burst_of_its_own_delays_no_flow() {
     let burst = |burst| {

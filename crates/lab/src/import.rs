@@ -70,7 +70,7 @@ impl std::error::Error for ImportError {}
 pub struct Imported {
     /// The file of the scenario.
     pub scenario: String,
-    /// What it leaves out of the network, in sentences, which the scenario has as well.
+    /// The sentences on parts of the network that it leaves out, which the scenario has as well.
     pub notes: Vec<String>,
 }
 

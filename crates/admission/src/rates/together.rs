@@ -24,11 +24,11 @@
 //!
 //! # A channel's own messages
 //!
-//! Packets of a channel keep their order, so none of its later messages goes before message `k`. Those of
-//! `[t0, f)` up to `k` have logical arrivals in `[t0, ℓ_k]`, for none arrives after its own. With `n = ⌊(ℓ_k −
-//! t0)/I⌋` they are `n + 1` at most, however early they come. So in (1) the channel counts as `(n + 1) S`, and
-//! `f − ℓ_k ≤ b(n) − n I`. The bound is the most of that over all `n`. Straight lines above the others'
-//! demand show from which `n` on it falls.
+//! Packets of a channel keep their order, so none of its later messages goes before message `k`. Those
+//! of `[t0, f)` up to `k` have logical arrivals in `[t0, ℓ_k]`, for none arrives after its own. They are
+//! `n + 1` at most with `n = ⌊(ℓ_k − t0)/I⌋`, however early they are. So in (1) the channel counts as
+//! `(n + 1) S`, and `f − ℓ_k ≤ b(n) − n I`. The bound is the most of that over all `n`. Straight lines above
+//! the others' demand show from which `n` on it falls.
 
 use laxity_units::Span;
 
@@ -181,9 +181,8 @@ mod tests {
         assert_eq!(through(us(1), &[]), Some(us(1)));
     }
 
-    /// Another takes 3 each 10, and this one 4 each 20. The first of its messages waits for one of the other, 7,
-    /// and the second comes when that is gone. With 5 each 12 three fifths of the time are left to it beside the
-    /// other: its third message is through at `2 + 15 + 12`, 24 after the first.
+    /// Another channel takes 3 each 10, and this one 4 each 20. Its first message waits for one of the
+    /// other, 7, and its second arrives after both.
     #[test]
     fn a_channel_waits_for_its_messages_before() {
         let other = coming(3, 10, 0, 0);
@@ -192,7 +191,7 @@ mod tests {
         assert_eq!(own(2, coming(4, 20, 0, 0)), Some(us(2 + 4 + 3)));
         assert_eq!(own(2, coming(7, 12, 0, 0)), Some(us(2 + 7 + 6)));
         assert_eq!(own(0, coming(8, 11, 0, 0)), None, "103 % of the time");
-        // The first is through at 25, and the second at 50, when the other has come again: 26 after its arrival.
+        // The first is through at 25, and the second at 50, behind two of the other: 26 after its arrival.
         let second = Together::new(us(0), vec![coming(12, 36, 0, 0), coming(13, 24, 0, 0)]).of(1);
         assert_eq!(second, Some(us(26)));
         // All are through after the first two, which take two of the other: the own part is no longer.
@@ -200,8 +199,8 @@ mod tests {
     }
 
     proptest! {
-        /// Others come as soon as they may and go first. The messages of the channel come ahead of their
-        /// logical arrivals, in order, and none is later than the bound.
+        /// Others arrive as soon as they may and go first. The messages of the channel arrive ahead of their
+        /// time, in order, and none is later than the bound.
         #[test]
         fn no_message_is_later_than_that(
             lower in 0u64..20,

@@ -8,7 +8,7 @@ use super::ImportError;
 
 /// A rate at which a packet takes no time that matters, for links that a format does not model.
 pub(super) const AT_ONCE: u64 = 1_000_000_000_000_000;
-/// What is left out where a server of a format can be faster than its service curve.
+/// The note where a server of a format can be faster than its service curve.
 pub(super) const FASTER: &str = "A link is as fast as the service curve of its server, and no faster. In the file a \
      server can be faster at times, by its capacity or without a limit, and then frames are closer together at the \
      next one. So bounds hold for this scenario, and can be below delays of the network in the file.";

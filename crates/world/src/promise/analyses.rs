@@ -374,6 +374,12 @@ impl Analyses {
         self.any().is_ordered()
     }
 
+    /// Whether its tables say the least deadline without a search: those of channels in an order, and
+    /// those of a port by rates.
+    pub(super) fn tells_at_once(&self) -> bool {
+        self.is_ordered() || matches!(self.any(), Station::Rates(_))
+    }
+
     /// Whether a request checks all pairs of channels.
     pub(super) fn looks_at_pairs(&self) -> bool {
         matches!(self.any(), Station::Host(_))

@@ -3,9 +3,9 @@
 //! At most `a_0` messages of a channel are ahead of their logical arrival at the first station.
 //! Logical arrivals are `I_min` apart.
 //!
-//! * A source that keeps its contract has `a_0 = B − 1`: from the last message on that arrived at its logical
-//!   arrival, `B + ⌊t/I⌋` arrive within `t`, and `1 + ⌊t/I⌋` of them are due. A period that is rounded puts a
-//!   message a picosecond before.
+//! * A source that keeps its contract has `a_0 = B − 1`: from the last message on that arrived at its
+//!   logical arrival, `B + ⌊t/I⌋` arrive within `t`, and `1 + ⌊t/I⌋` of them are due. A period that is
+//!   rounded puts a message a picosecond before.
 //! * With `message_overflow = "best_effort"`, `a_0 = B`: the host gives a guarantee only to
 //!   messages that the contract covers (`laxity_qos::traffic`), and a message without a guarantee
 //!   has no logical arrival.

@@ -18,8 +18,8 @@ fn two_senders(switch: &str, a: &str) -> Experiment {
     Scenario::from_text("two.toml", text).unwrap_or_else(|errors| panic!("{errors}")).first()
 }
 
-/// A frame of `a` takes 40 us at its host, and at the switch 40 behind one of `b`. Its own burst of 97 frames is no
-/// wait for `a`, because a message counts from its logical arrival, and 97 frames for `b`.
+/// A frame of `a` takes 40 us at its host, and at the switch 40 behind one of `b`. Its own burst of 97 frames
+/// is no wait for `a`, because a message counts from its logical arrival.
 #[test]
 fn a_refusal_names_the_promise_that_would_not_hold() {
     let of = |burst: u32, deadline: &str| {
@@ -40,8 +40,8 @@ fn refusals(text: &str) -> Vec<Option<String>> {
     answers.iter().enumerate().map(|(i, answer)| answer.refusal(&experiment, i)).collect()
 }
 
-/// A message of `hasty` waits for 24 frames of `hog`, 960 us, and takes 40. Its next comes after as long and a
-/// rounded picosecond less, and it has a slot for one.
+/// A message of `hasty` waits for 24 frames of `hog`, 960 us, and takes 40. The next one arrives a rounded
+/// picosecond before that, and there is a slot for one.
 #[test]
 fn a_channel_that_takes_the_slots_of_another_is_refused() {
     let beside = |burst: u32| {
@@ -62,7 +62,7 @@ fn a_channel_that_takes_the_slots_of_another_is_refused() {
     );
 }
 
-/// A bucket of 200 messages has no more than 200 in the host, of which 100 leave until the next comes.
+/// A bucket of 200 messages has no more than 200 in the host, of which 100 leave within an interval.
 #[test]
 fn a_burst_has_room_in_its_own_slots() {
     let long = channel("a", "a", "r", "462 B", "4 ms").replace("burst = 1", "burst = 200");

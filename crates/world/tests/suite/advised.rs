@@ -180,7 +180,7 @@ fn a_deadline_or_a_rate_that_is_there_is_found() {
             ("h3 h2", "4000 2 5", "10 ms"),
             ("h0 h3", "64 1 5", "10 ms"),
             ("h0 h3", "200 2 10", "2 ms"),
-            ("h2 h0", "1500 2 10", "5 ms"),
+            ("h2 h0", "1500 2 10", "2 ms"),
         ],
         ..sharing
     };

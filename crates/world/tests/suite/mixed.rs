@@ -2,7 +2,7 @@
 
 use crate::fifo::{HEAD, bounds_and_channels, channel, of, why};
 
-/// A host with costs whose CPU goes by `cpu` and whose link goes by `link`, and a receiver without costs.
+/// A host with costs, its CPU by `cpu` and its link by `link`, and a receiver without costs.
 fn host(cpu: &str, link: &str) -> String {
     let orders = format!("cpu = \"{cpu}\", link = {{ order = \"{link}\" }}");
     let head = HEAD.replace("cpu = \"fifo\", link = { order = \"fifo\" }", &orders);
@@ -81,7 +81,7 @@ fn real_time_is_one_level_where_orders_differ() {
     }
 }
 
-/// Packets that are ahead, best effort in a FIFO queue, and best effort with a rate come before real time.
+/// Packets that are ahead, best effort in a FIFO queue, and best effort with a rate pass real time.
 #[test]
 fn what_may_pass_real_time_takes_the_bound() {
     let bounded = |text: String| {

@@ -218,8 +218,8 @@ fn over_two_ports(near: (u32, u64), far: (u32, u64)) -> [u64; 2] {
 /// By its rate a message takes 100 ms and each further link a frame's worth of that, 10 ms; a frame
 /// that had begun is less than one. Where 200 others may be simultaneous, 160 ms, that is the
 /// promise. Of fewer, at the first port, all could be through before; but a burst that is spread by
-/// its rate there is not through sooner for that, and arrives at the next by its rate. Where fewer are due at the
-/// second as well, paying for the burst at both takes 104 ms in place of 110.
+/// its rate there is not through sooner for that, and arrives at the next by its rate. Where fewer are due
+/// at the second as well, paying for the burst at both takes 104 ms in place of 110.
 #[test]
 fn a_burst_is_paid_for_at_the_first_port_of_a_row() {
     assert_eq!(over_two_ports((200, 900), (200, 900)), [100, 10]);

@@ -18,7 +18,7 @@ pub(super) enum Answer {
     Kept(Vec<Hop>),
     /// No bound is known from that hop on.
     Unknown(usize, Uncovered),
-    /// What is too little, by how much, and at which station.
+    /// The resource that is too small, by how much, and at which station.
     Refused(Scarce, Deficit, usize),
 }
 

@@ -78,15 +78,15 @@ impl Tables {
         self.admit_sooner(experiment, channel, (asked, first)).ok_or(first)
     }
 
-    /// Shares out again the deadline of a channel, if all its stations serve channels in an order. Others
-    /// search the least deadline, which takes long, or give by rates what a longer deadline does not free.
+    /// Shares out again the deadline of a channel, if none of its stations searches the least deadline, which
+    /// takes long.
     fn shift(&mut self, experiment: &Experiment, more: More, answers: &mut Answers) -> Option<Shift> {
         let Some(Ok(reservation)) = &answers[more.channel] else { return None };
         let reserved = &reservation.reserved;
         let mut nodes: Vec<usize> = reserved.iter().map(|it| it.node).collect();
         nodes.sort_unstable();
         nodes.dedup();
-        if nodes.iter().any(|node| !self.is_ordered(*node)) {
+        if nodes.iter().any(|node| self.hosts[*node].as_ref().is_ok_and(|host| !host.tells_at_once())) {
             return None;
         }
         let stations: Vec<(usize, Analyses)> =
