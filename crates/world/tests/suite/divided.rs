@@ -104,3 +104,19 @@ fn channels_that_are_due_later_let_a_newcomer_pass() {
         assert!(promise.is_bound(), "{promise:?}");
     }
 }
+
+/// Twelve hosts take a millisecond for a message, and the port 115 us. The first channel is promised little at
+/// the port. Each later one takes its transmission from all, which they have to spare at their hosts.
+#[test]
+fn a_port_by_rates_takes_time_that_is_left_at_the_hosts() {
+    let hosts: Vec<String> = (0..12).map(|n| format!("h{n}")).collect();
+    let nodes: String = hosts.iter().map(|host| format!("[node.{host}]\n")).collect();
+    let asked: String = hosts.iter().map(|host| channel(host, [host, "r"], 1400, "10 ms", "3 ms")).collect();
+    for order in ["wfq", "drr", "virtual_clock"] {
+        let text = two(40, &nodes, &[&asked]).replace("[node.a]\n[node.b]", "[node.r]");
+        let text = text.replace("kind = \"switch\"\n", &format!("kind = \"switch\"\norder = \"{order}\"\n"));
+        let text = text.replace("\"a\", \"b\"", &format!("\"r\", \"{}\"", hosts.join("\", \"")));
+        let refused = promises(&of(&text)).iter().filter(|promise| promise.is_refused()).count();
+        assert_eq!(refused, 0, "{order}");
+    }
+}
