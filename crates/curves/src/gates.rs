@@ -24,9 +24,12 @@
 //! it. Higher classes with windows at the same time take what arrives of them, late by their own
 //! longest delay at most.
 //!
-//! A class can have a credit-based shaper as well: see [`shaped`].
+//! A class can have a credit-based shaper as well: see [`shaped`]. Servers in a row have windows of which
+//! the phase is known: see [`timetable`].
 
 mod shaped;
+pub(crate) mod timetable;
+mod transmissions;
 
 use laxity_units::{Bytes, Span};
 
@@ -41,8 +44,12 @@ pub struct Gates {
     pub cycle: Span,
     /// By level the windows with an open gate, by begin and length, none of which touch each other;
     /// a level without an entry is always open. Level [`Gates::BELOW`] is that of frames below all
-    /// flows.
+    /// flows. A begin counts from an instant that all servers have in common, and is less than the cycle.
     pub open: Vec<(u8, Vec<(Span, Span)>)>,
+    /// Picoseconds from the end of a transmission to the arrival at the next server, beside
+    /// [`Server::propagation`]: no delay contains them. Negative if a frame arrives before the gap behind it
+    /// has passed. `None` if they are not always the same.
+    pub behind: Option<i64>,
 }
 
 impl Gates {
@@ -147,6 +154,8 @@ struct Sent {
 /// A window in which a class sends.
 #[derive(Debug, Clone, Copy)]
 struct Step {
+    /// Begin of the window in the cycle.
+    begin: u128,
     /// From the end of the last window to the begin of this one, and from there to its end.
     closed: u128,
     open: u128,
@@ -202,7 +211,7 @@ impl Steps {
             let bits = Sent { fits, all: fits };
             let number = length * link / longest;
             let frames = Sent { fits: number.saturating_sub(1) * longest, all: number * longest };
-            Step { closed, open, before, length, missed, bits, frames }
+            Step { begin: ps(begin), closed, open, before, length, missed, bits, frames }
         };
         Self { link, latency, cycle, longest, steps: (0..windows.len()).map(step).collect() }
     }
@@ -299,7 +308,7 @@ mod tests {
         let rate = Rate::from_bits_per_sec(100_000_000);
         let span = |&(begin, length): &(u64, u64)| (Span::from_us(begin), Span::from_us(length));
         let open = windows.iter().map(|(level, list)| (*level, list.iter().map(span).collect())).collect();
-        let gates = Gates { cycle: Span::from_us(1000), open };
+        let gates = Gates { cycle: Span::from_us(1000), open, behind: None };
         (Server { gates: Some(gates.clone()), ..Server::by_level(rate) }, gates)
     }
 

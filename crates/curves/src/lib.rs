@@ -28,6 +28,7 @@ mod network;
 mod preemption;
 mod program;
 mod regulator;
+mod row;
 mod separate;
 mod service;
 mod total;

@@ -177,7 +177,7 @@ mod tests {
     fn a_window_begins_without_a_frame_that_can_be_cut() {
         let us = |begin: u64, length: u64| vec![(Span::from_us(begin), Span::from_us(length))];
         let open = vec![(0, us(0, 200)), (1, us(200, 800)), (Gates::BELOW, us(200, 800))];
-        let gates = Gates { cycle: Span::from_us(1000), open };
+        let gates = Gates { cycle: Span::from_us(1000), open, behind: None };
         let held = Server { gates: Some(gates.clone()), ..preempting() };
         let found = stays(vec![held.clone()], vec![flow(&[0], 0, 1), flow(&[0], 1, 1)]);
         assert_eq!(found[0], [80.0 + 800.0 + 80.0]);

@@ -206,7 +206,7 @@ fn a_shaped_class_behind_gates_has_the_bounds_by_hand() {
     let late = vec![(us(100), us(400))];
     let open = vec![(0, vec![(us(0), us(100))]), (1, late.clone()), (Gates::BELOW, late)];
     let shapers = vec![(1, Rate::from_bits_per_sec(50_000_000))];
-    let gates = Some(Gates { cycle: us(500), open });
+    let gates = Some(Gates { cycle: us(500), open, behind: None });
     let shaped = Server { below: Bytes::new(1500), shapers, gates, ..LINK };
     let burst = |burst| at_once(burst, flow(&[0], 1, 250, 4000));
     assert_eq!(us_of(&shaped, burst(1)), 260.0);

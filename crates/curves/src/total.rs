@@ -21,6 +21,7 @@ use laxity_units::{Bytes, Rate, Span};
 use crate::arrival::{Arrival, Bucket, Line, picobits};
 use crate::credit::{self, Above};
 use crate::cyclic::Sends;
+use crate::gates::timetable::Timetable;
 use crate::gates::{self, Gates, Stair, Steps};
 use crate::network::{Flow, FramePreemption, QueueNetwork, Server, Visit};
 use crate::preemption::{self, straddles};
@@ -60,6 +61,8 @@ pub(crate) struct Total {
     pub(crate) sends: Sends,
     /// By server: the limit of what each level with a shaper sends.
     pub(crate) sent: Vec<BTreeMap<u8, Line>>,
+    /// By server: levels with windows at known times, at servers on and behind no ring.
+    pub(crate) timetables: Vec<BTreeMap<u8, Timetable>>,
 }
 
 /// A level at a server: its traffic, what it gets, and its frames.
@@ -110,10 +113,12 @@ impl Total {
         let valid = network.flows.iter().map(|flow| flow.path.len()).collect();
         let sent = vec![BTreeMap::new(); network.servers.len()];
         let sends = vec![BTreeMap::new(); network.servers.len()];
+        let timetables = vec![BTreeMap::new(); network.servers.len()];
         let disordered = vec![false; network.flows.len()];
         let (jitter, delay, growth) = (per_hop(), per_hop(), per_hop());
         let (waits, base) = (per_hop(), per_hop());
-        let mut total = Self { jitter, delay, valid, disordered, growth, waits, base, sends, sent };
+        let mut total =
+            Self { jitter, delay, valid, disordered, growth, waits, base, sends, sent, timetables };
         for (index, (jitter, flow)) in total.jitter.iter_mut().zip(&network.flows).enumerate() {
             jitter[0] = flow.jitter;
             for hop in (0..flow.path.len()).filter(|&hop| network.regulates(index, hop)) {
@@ -122,7 +127,7 @@ impl Total {
         }
         let (order, ring) = network.order();
         for server in order {
-            total.visit(network, server);
+            total.visit(network, server, true);
         }
         if !(0..ROUNDS).any(|_| !total.round(network, &ring)) {
             for server in ring {
@@ -137,13 +142,14 @@ impl Total {
     fn round(&mut self, network: &QueueNetwork, servers: &[usize]) -> bool {
         let mut grew = false;
         for &server in servers {
-            grew |= self.visit(network, server);
+            grew |= self.visit(network, server, false);
         }
         grew
     }
 
-    /// Bounds at `server` from the arrivals there; whether one grew.
-    fn visit(&mut self, network: &QueueNetwork, server: usize) -> bool {
+    /// Bounds at `server` from the arrivals there, which are `settled` if no ring is before it; whether one
+    /// grew.
+    fn visit(&mut self, network: &QueueNetwork, server: usize, settled: bool) -> bool {
         let mut changed = self.turn(network, server);
         let Server { rate, peak, .. } = network.servers[server];
         let visits = &network.visits[server];
@@ -153,6 +159,9 @@ impl Total {
             }
             if let Some(sent) = share.sent {
                 self.sent[server].insert(visits[share.visits.start].level, sent);
+            }
+            if let Some(table) = self.timetable(network, server, &share).filter(|_| settled) {
+                self.timetables[server].insert(visits[share.visits.start].level, table);
             }
             let visits = &visits[share.visits.clone()];
             let mut starts: BTreeMap<(Bytes, Bytes), Option<Span>> = BTreeMap::new();
@@ -167,10 +176,10 @@ impl Total {
                 let (sending, before) = (rate.time_for_ceil(own), self.delay[flow][hop]);
                 // Rounding must not shorten it again, or a ring would have no end.
                 let delay = start.saturating_add(sending).max(before);
-                let start = delay - sending;
                 changed |= delay > before;
                 self.delay[flow][hop] = delay;
-                self.growth[flow][hop] = delay;
+                self.growth[flow][hop] = self.growth_in_row(network, visit, delay);
+                let start = self.growth[flow][hop] - sending;
                 let fastest = peak.time_for_ceil(own).saturating_sub(Span::from_ps(1));
                 let slower = if peak == rate { Span::ZERO } else { rate.time_for_ceil(own) - fastest };
                 let jitter = self.jitter[flow][hop].saturating_add(start).saturating_add(slower);
@@ -331,7 +340,7 @@ impl Total {
     }
 
     /// The traffic of `visits` if each frame were of `longest` bytes.
-    fn padded(&self, network: &QueueNetwork, visits: &[Visit], longest: Bytes) -> Arrival {
+    pub(crate) fn padded(&self, network: &QueueNetwork, visits: &[Visit], longest: Bytes) -> Arrival {
         let flow = |visit: &Visit| {
             let flow = &network.flows[visit.flow];
             let padded = |bucket: Bucket| match bucket {
@@ -349,7 +358,7 @@ impl Total {
 
     /// The steps of all arrivals of `visits` in a window of `busy` picoseconds. `None` if traffic is not
     /// counted in frames, or if the steps are too many.
-    fn stairs(&self, network: &QueueNetwork, visits: &[Visit], busy: u128) -> Option<Vec<Stair>> {
+    pub(crate) fn stairs(&self, network: &QueueNetwork, visits: &[Visit], busy: u128) -> Option<Vec<Stair>> {
         let mut at = vec![0];
         for visit in visits {
             let jitter = u128::from(self.jitter[visit.flow][visit.hop].as_ps());

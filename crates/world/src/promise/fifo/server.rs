@@ -42,7 +42,7 @@ pub(super) fn server(experiment: &Experiment, station: usize, link: LinkCosts, s
                 .as_deref()
                 .map(|it| shapers(&it.shapers, server.peak))
                 .unwrap_or_default(),
-            gates: gates(port),
+            gates: gates(experiment, station, port),
             cyclic: cyclic(experiment, station, port),
             regulated: regulated(port),
             preemption: preemption(port),
@@ -99,13 +99,38 @@ fn shapers(shapers: &[Shaper], link: Rate) -> Vec<(u8, Rate)> {
 }
 
 /// The windows of a port's gates, by level.
-fn gates(port: &PortConfig) -> Option<Gates> {
+fn gates(experiment: &Experiment, station: usize, port: &PortConfig) -> Option<Gates> {
     let gates = port.selection.as_ref()?.gates.as_ref()?;
+    let begins = |begin: Span| {
+        let at = u128::from(begin.as_ps()) + u128::from(gates.offset().as_ps());
+        Span::from_ps((at % u128::from(gates.cycle().as_ps())) as u64)
+    };
     let windows = |level: u8| {
         let name = if level == LOWEST { Gates::BELOW } else { level };
-        Some((name, gates.of(level)?))
+        let open = gates.of(level)?.into_iter().map(|(begin, length)| (begins(begin), length));
+        Some((name, open.collect()))
     };
-    Some(Gates { cycle: gates.cycle(), open: (0..=LOWEST).filter_map(windows).collect() })
+    let open = (0..=LOWEST).filter_map(windows).collect();
+    Some(Gates { cycle: gates.cycle(), open, behind: behind(experiment, station) })
+}
+
+/// Picoseconds from the end of a transmission of a port to the arrival at the next station, if it is the
+/// same for all channels that go on.
+fn behind(experiment: &Experiment, station: usize) -> Option<i64> {
+    let mut found: Option<i64> = None;
+    for channel in &experiment.channels {
+        for hop in channel.passages_from(station).filter(|hop| hop + 1 < channel.senders().len()) {
+            let network = &experiment.networks[channel.ways[hop]];
+            let way = network.longest_way().saturating_add(experiment.latency_into(channel.route[hop + 1]));
+            let way = i64::try_from(way.as_ps()).ok()?;
+            let way = way.checked_sub_unsigned(experiment.gap_behind(channel, hop).as_ps())?;
+            if found.is_some_and(|found| found != way) {
+                return None;
+            }
+            found = Some(way);
+        }
+    }
+    Some(found.unwrap_or(0))
 }
 
 /// The levels of a port with regulators.
