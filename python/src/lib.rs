@@ -9,6 +9,7 @@ mod error;
 mod results;
 mod scenario;
 mod service;
+mod shared;
 mod toml;
 mod work;
 

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error::Error;
+use crate::shared::Shared;
 
 create_exception!(laxity, Refused, Error);
 create_exception!(laxity, Excess, Error);
@@ -18,7 +19,7 @@ create_exception!(laxity, Lost, Error);
 /// A wait is cut into parts of this length, so that Ctrl-C ends it.
 const PART: Duration = Duration::from_millis(100);
 
-fn raised(error: client::Error) -> PyErr {
+pub(crate) fn raised(error: client::Error) -> PyErr {
     let text = error.to_string();
     match error {
         client::Error::Refused(_) => Refused::new_err(text),
@@ -35,12 +36,12 @@ fn contract(size: u32, interval: f64, deadline: f64, burst: u32) -> PyResult<cli
     Ok(client::Contract::periodic(size, span(interval)?, span(deadline)?).with_burst(burst))
 }
 
-fn over() -> PyErr {
+pub(crate) fn over() -> PyErr {
     Lost::new_err("it was closed before")
 }
 
 /// A connection to the local node.
-#[pyclass(module = "laxity._laxity")]
+#[pyclass(frozen, module = "laxity._laxity")]
 struct Node(client::Client);
 
 #[pymethods]
@@ -59,7 +60,7 @@ impl Node {
     }
 
     fn listen(&self, py: Python<'_>, name: &str) -> PyResult<Queue> {
-        py.detach(|| self.0.listen(name)).map(|queue| Queue(Some(queue))).map_err(raised)
+        py.detach(|| self.0.listen(name)).map(|queue| Queue(Shared::new(queue))).map_err(raised)
     }
 
     #[pyo3(signature = (name, size, interval, deadline, burst=1))]
@@ -73,7 +74,7 @@ impl Node {
         burst: u32,
     ) -> PyResult<Channel> {
         let contract = contract(size, interval, deadline, burst)?;
-        py.detach(|| self.0.open(name, contract)).map(|channel| Channel(Some(channel))).map_err(raised)
+        py.detach(|| self.0.open(name, contract)).map(|channel| Channel(Shared::new(channel))).map_err(raised)
     }
 
     fn datagram(&self, py: Python<'_>, name: &str, payload: &[u8]) -> PyResult<()> {
@@ -82,19 +83,18 @@ impl Node {
 }
 
 /// The receiving end of channels.
-#[pyclass(module = "laxity._laxity")]
-struct Queue(Option<client::Listener>);
+#[pyclass(frozen, module = "laxity._laxity")]
+struct Queue(Shared<client::Listener>);
 
 #[pymethods]
 impl Queue {
     #[pyo3(signature = (timeout=None))]
-    fn recv(&mut self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Message>> {
+    fn recv(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Message>> {
         let mut left =
             timeout.map(Duration::try_from_secs_f64).transpose().map_err(|_| Error::new_err("no time"))?;
-        let queue = self.0.as_mut().ok_or_else(over)?;
         loop {
             let part = left.map_or(PART, |left| left.min(PART));
-            if let Some(message) = py.detach(|| queue.recv_timeout(part)).map_err(raised)? {
+            if let Some(message) = self.0.call(py, |queue| queue.recv_timeout(part))? {
                 return Ok(Some(Message(message)));
             }
             py.check_signals()?;
@@ -105,32 +105,34 @@ impl Queue {
         }
     }
 
-    fn try_recv(&mut self) -> PyResult<Option<Message>> {
-        let queue = self.0.as_mut().ok_or_else(over)?;
-        Ok(queue.try_recv().map_err(raised)?.map(Message))
+    fn try_recv(&self, py: Python<'_>) -> PyResult<Option<Message>> {
+        Ok(self.0.call(py, client::Listener::try_recv)?.map(Message))
     }
 
-    fn fileno(&self) -> PyResult<i32> {
-        Ok(self.0.as_ref().ok_or_else(over)?.as_fd().as_raw_fd())
+    fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
+        self.0.call(py, |queue| Ok(queue.as_fd().as_raw_fd()))
     }
 
-    fn arm(&mut self) -> PyResult<bool> {
-        Ok(self.0.as_mut().ok_or_else(over)?.arm())
+    fn arm(&self, py: Python<'_>) -> PyResult<bool> {
+        self.0.call(py, |queue| Ok(queue.arm()))
     }
 
-    fn silence(&self) -> PyResult<()> {
-        self.0.as_ref().ok_or_else(over)?.silence();
-        Ok(())
+    fn silence(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.call(py, |queue| {
+            queue.silence();
+            Ok(())
+        })
     }
 
-    fn close(&mut self, py: Python<'_>) {
-        let queue = self.0.take();
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let queue = self.0.take(py)?;
         py.detach(|| drop(queue));
+        Ok(())
     }
 }
 
 /// A received message.
-#[pyclass(module = "laxity._laxity")]
+#[pyclass(frozen, module = "laxity._laxity")]
 struct Message(client::Message);
 
 #[pymethods]
@@ -152,55 +154,46 @@ impl Message {
 }
 
 /// The sending end of a channel.
-#[pyclass(module = "laxity._laxity")]
-struct Channel(Option<client::Channel>);
-
-impl Channel {
-    fn open(&mut self) -> PyResult<&mut client::Channel> {
-        self.0.as_mut().ok_or_else(over)
-    }
-}
+#[pyclass(frozen, module = "laxity._laxity")]
+struct Channel(Shared<client::Channel>);
 
 #[pymethods]
 impl Channel {
     #[getter]
-    fn name(&mut self) -> PyResult<String> {
-        Ok(self.open()?.name().to_string())
+    fn name(&self, py: Python<'_>) -> PyResult<String> {
+        self.0.call(py, |channel| Ok(channel.name().to_string()))
     }
 
     #[getter]
-    fn route(&mut self) -> PyResult<Vec<String>> {
-        Ok(self.open()?.route().to_vec())
+    fn route(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.0.call(py, |channel| Ok(channel.route().to_vec()))
     }
 
     #[getter]
-    fn accepted(&mut self) -> PyResult<u64> {
-        Ok(self.open()?.accepted())
+    fn accepted(&self, py: Python<'_>) -> PyResult<u64> {
+        self.0.call(py, |channel| Ok(channel.accepted()))
     }
 
     #[getter]
-    fn excess(&mut self) -> PyResult<u64> {
-        Ok(self.open()?.excess())
+    fn excess(&self, py: Python<'_>) -> PyResult<u64> {
+        self.0.call(py, |channel| Ok(channel.excess()))
     }
 
-    fn send(&mut self, py: Python<'_>, message: &[u8]) -> PyResult<()> {
-        let channel = self.open()?;
-        py.detach(|| channel.send(message)).map_err(raised)
+    fn send(&self, py: Python<'_>, message: &[u8]) -> PyResult<()> {
+        self.0.call(py, |channel| channel.send(message))
     }
 
-    fn try_send(&mut self, py: Python<'_>, message: &[u8]) -> PyResult<()> {
-        let channel = self.open()?;
-        py.detach(|| channel.try_send(message)).map_err(raised)
+    fn try_send(&self, py: Python<'_>, message: &[u8]) -> PyResult<()> {
+        self.0.call(py, |channel| channel.try_send(message))
     }
 
-    fn drain(&mut self, py: Python<'_>) -> PyResult<()> {
-        let channel = self.open()?;
-        py.detach(|| channel.drain()).map_err(raised)
+    fn drain(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.call(py, client::Channel::drain)
     }
 
     #[pyo3(signature = (size, interval, deadline, burst=1))]
     fn renegotiate(
-        &mut self,
+        &self,
         py: Python<'_>,
         size: u32,
         interval: f64,
@@ -208,12 +201,11 @@ impl Channel {
         burst: u32,
     ) -> PyResult<()> {
         let contract = contract(size, interval, deadline, burst)?;
-        let channel = self.open()?;
-        py.detach(|| channel.renegotiate(contract)).map_err(raised)
+        self.0.call(py, |channel| channel.renegotiate(contract))
     }
 
-    fn close(&mut self, py: Python<'_>) -> PyResult<()> {
-        let channel = self.0.take().ok_or_else(over)?;
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let channel = self.0.take(py)?.ok_or_else(over)?;
         py.detach(|| channel.close()).map_err(raised)
     }
 }

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 
@@ -96,6 +97,63 @@ class Service(unittest.TestCase):
             self.assertEqual((await asyncio.wait_for(waiting, 20)).payload, b"now")
 
         asyncio.run(run())
+
+    def test_threads_take_turns_on_a_channel_and_a_queue(self):
+        queue = self.b.listen("shared")
+        channel = until(lambda: self.a.open("shared", size=100, interval=0.002, deadline=0.050))
+        received, errors = [], []
+
+        def attempt(what):
+            try:
+                what()
+            except Exception as error:  # any of a thread is one of the test
+                errors.append(error)
+
+        def send(thread):
+            for number in range(25):
+                channel.send(bytes([thread, number]))
+
+        def receive():
+            while len(received) < 100:
+                message = queue.recv(0.2)
+                if message is not None:
+                    received.append(message.payload)
+
+        work = [lambda thread=thread: send(thread) for thread in range(4)] + [receive, receive]
+        threads = [threading.Thread(target=attempt, args=(what,)) for what in work]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        self.assertEqual(errors, [])
+        self.assertEqual(sorted(received), sorted(bytes([a, b]) for a in range(4) for b in range(25)))
+        channel.close()
+        queue.close()
+
+    def test_a_child_of_fork_leaves_the_channels_of_its_parent_alone(self):
+        queue = self.b.listen("family")
+        channel = until(lambda: self.a.open("family", size=100, interval=0.002, deadline=0.050))
+        channel.send(b"before")
+        child = os.fork()
+        if child == 0:
+            raised = 0
+            for attempt in [
+                lambda: channel.send(b"child"),
+                lambda: queue.recv(1),
+                lambda: self.a.open("family", size=100, interval=0.1, deadline=0.1),
+                channel.close,
+                queue.close,
+            ]:
+                try:
+                    attempt()
+                except laxity.Error as error:
+                    raised += "connect again" in str(error)
+            os._exit(raised)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 5)
+        channel.send(b"after")
+        self.assertEqual([queue.recv(20).payload for _ in range(2)], [b"before", b"after"])
+        channel.close()
+        queue.close()
 
 
 if __name__ == "__main__":

@@ -107,7 +107,7 @@ fn finish(outcome: Result<Exit, Error>, terminal: &mut Terminal) -> Exit {
         match error {
             Error::Refused(_) | Error::Lost | Error::Ended | Error::Excess | Error::Length => Exit::Fails,
             Error::Failed(_) => Exit::BadInput,
-            Error::System(_) | Error::Disconnected | Error::Garbled => Exit::Broken,
+            Error::System(_) | Error::Disconnected | Error::Garbled | Error::Forked => Exit::Broken,
         }
     })
 }

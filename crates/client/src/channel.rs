@@ -97,7 +97,8 @@ impl Channel {
     /// within the contract.
     ///
     /// # Errors
-    /// [`Error::Length`], or [`Error::Lost`] or [`Error::Ended`] if the channel is over.
+    /// [`Error::Length`], or [`Error::Lost`] or [`Error::Ended`] if the channel is over;
+    /// [`Error::Forked`].
     pub fn send(&mut self, message: &[u8]) -> Result<(), Error> {
         self.wait(|channel| channel.answered() >= channel.sent)?;
         loop {
@@ -122,7 +123,7 @@ impl Channel {
     ///
     /// # Errors
     /// [`Error::Excess`] if the message is beyond the contract, which the message then has not
-    /// used; [`Error::Length`]; [`Error::Lost`]; [`Error::Ended`].
+    /// used; [`Error::Length`]; [`Error::Lost`]; [`Error::Ended`]; [`Error::Forked`].
     pub fn try_send(&mut self, message: &[u8]) -> Result<(), Error> {
         self.wait(|channel| channel.answered() >= channel.sent)?;
         let refused = self.slot.refused().load(Ordering::Acquire);
@@ -135,8 +136,10 @@ impl Channel {
     /// [`excess`](Self::excess) counts.
     ///
     /// # Errors
-    /// [`Error::Excess`] if the outbox is full; [`Error::Length`]; [`Error::Lost`]; [`Error::Ended`].
+    /// [`Error::Excess`] if the outbox is full; [`Error::Length`]; [`Error::Lost`]; [`Error::Ended`];
+    /// [`Error::Forked`].
     pub fn post(&mut self, message: &[u8]) -> Result<(), Error> {
+        self.inner.check_owner()?;
         self.follow();
         let Contract { min_message, max_message, .. } = self.contract;
         if !(min_message as usize..=max_message as usize).contains(&message.len()) {
@@ -153,8 +156,9 @@ impl Channel {
     /// the blocking call of the papers (thesis 3.2).
     ///
     /// # Errors
-    /// [`Error::Lost`], [`Error::Ended`].
+    /// [`Error::Lost`], [`Error::Ended`], [`Error::Forked`].
     pub fn drain(&mut self) -> Result<(), Error> {
+        self.inner.check_owner()?;
         self.wait(|channel| channel.answered() >= channel.sent)?;
         self.wait(|channel| {
             let packets = channel.slot.packets().load(Ordering::Acquire);
@@ -165,8 +169,9 @@ impl Channel {
     /// Asks for another contract, and waits for the outcome. The old one stays if it is refused.
     ///
     /// # Errors
-    /// [`Error::Refused`].
+    /// [`Error::Refused`], [`Error::Forked`].
     pub fn renegotiate(&mut self, contract: Contract) -> Result<(), Error> {
+        self.inner.check_owner()?;
         self.wait(|channel| channel.answered() >= channel.sent)?;
         // A change by an administrator from here on, before or behind this one, is in the list again.
         self.follow();
@@ -185,8 +190,9 @@ impl Channel {
     ///
     /// # Errors
     /// [`Error::Lost`] if the channel broke before: its last messages may not have arrived. The daemon
-    /// ended.
+    /// ended. [`Error::Forked`].
     pub fn close(mut self) -> Result<(), Error> {
+        self.inner.check_owner()?;
         self.follow();
         let passed = match self.drain().and_then(|()| self.wait_for_last()) {
             // The receiver wants no more.
@@ -240,6 +246,7 @@ impl Channel {
     }
 
     fn check(&self) -> Result<(), Error> {
+        self.inner.check_owner()?;
         if self.inner.is_lost() {
             return Err(Error::Disconnected);
         }

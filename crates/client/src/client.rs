@@ -15,6 +15,7 @@ use crate::channel::Channel;
 use crate::error::Error;
 use crate::listener::Listener;
 use crate::outbox::{self, OutboxSlot};
+use crate::owner::Owner;
 use crate::packed;
 use crate::protocol::{
     ChannelName, Contract, FromDaemon, LONGEST, NodeStatus, ProgramRequest, Reply, VERSION,
@@ -45,6 +46,7 @@ type Waiting = BTreeMap<u32, Sender<(Reply, Vec<OwnedFd>)>>;
 
 #[derive(Debug)]
 pub(crate) struct Inner {
+    owner: Owner,
     socket: ProgramSocket,
     /// The requests without an answer.
     waiting: Mutex<Waiting>,
@@ -84,6 +86,7 @@ impl Client {
     pub fn connect_to(path: &Path) -> Result<Self, Error> {
         let of =
             |error: std::io::Error| std::io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        let owner = Owner::this()?;
         let socket = ProgramSocket::connect(path).map_err(of)?;
         let hello =
             postcard::to_stdvec(&(0_u32, ProgramRequest::Hello(VERSION))).map_err(|_| Error::Garbled)?;
@@ -100,6 +103,7 @@ impl Client {
         let producer = RecordProducer::new(&outbox, outbox::RING_AT, outbox::CAPACITY);
         let (tell, events) = channel();
         let inner = Arc::new(Inner {
+            owner,
             socket,
             waiting: Mutex::default(),
             next: AtomicU32::new(1),
@@ -163,21 +167,25 @@ impl Client {
     /// [`resolve`](Self::resolve) finds. Datagrams have no guarantee, and full queues drop them.
     ///
     /// # Errors
-    /// [`Error::Length`]; [`Error::Excess`] if the outbox is full.
+    /// [`Error::Length`]; [`Error::Excess`] if the outbox is full; [`Error::Forked`].
     pub fn datagram(&self, address: (u32, u32), payload: &[u8]) -> Result<(), Error> {
         if payload.len() > self.0.datagram as usize {
             return Err(Error::Length);
         }
+        self.0.check_owner()?;
         if self.datagrams(address, [payload]) == 1 { Ok(()) } else { Err(Error::Excess) }
     }
 
     /// Sends datagrams to one receiver: short ones share packets. Answers how many the outbox had
-    /// room for, the first ones. It ends before one that is too long.
+    /// room for, the first ones. It ends before one that is too long. A child of `fork` sends none.
     pub fn datagrams<'a>(
         &self,
         (node, port): (u32, u32),
         payloads: impl IntoIterator<Item = &'a [u8]>,
     ) -> usize {
+        if !self.0.owner.is_here() {
+            return 0;
+        }
         let record = RingRecord { kind: outbox::DATAGRAM, words: [node.into(), port.into(), 0] };
         let most = self.0.datagram as usize + packed::FRONT;
         let mut pusher = self.0.pusher();
@@ -255,8 +263,9 @@ impl Client {
         }
     }
 
-    /// The next event; `None` if none happens within `most`.
+    /// The next event; `None` if none happens within `most`, and in a child of `fork`.
     pub fn event(&self, most: Duration) -> Option<Event> {
+        self.0.check_owner().ok()?;
         guard(&self.0.events).recv_timeout(most).ok()
     }
 }
@@ -264,6 +273,7 @@ impl Client {
 impl Inner {
     /// Sends a request, and waits for its answer.
     pub(crate) fn ask(&self, request: ProgramRequest) -> Result<(Reply, Vec<OwnedFd>), Error> {
+        self.check_owner()?;
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let bytes = postcard::to_stdvec(&(number, request)).map_err(|_| Error::Garbled)?;
         let (send, answer) = channel();
@@ -315,6 +325,15 @@ impl Inner {
         OutboxSlot::of(&self.outbox, number).ok_or(Error::Garbled)
     }
 
+    /// Checks that the calling process opened the connection: in a child of it the reader's thread is
+    /// not there, and locks may be held for ever.
+    ///
+    /// # Errors
+    /// [`Error::Forked`] in a child.
+    pub(crate) fn check_owner(&self) -> Result<(), Error> {
+        if self.owner.is_here() { Ok(()) } else { Err(Error::Forked) }
+    }
+
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Acquire)
     }
@@ -346,7 +365,9 @@ impl Drop for Pusher<'_> {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.socket.close();
+        if self.owner.is_here() {
+            self.socket.close();
+        }
     }
 }
 

@@ -21,6 +21,8 @@ pub enum Error {
     Lost,
     /// The receiver or an administrator ended the channel.
     Ended,
+    /// The connection belongs to the parent of this process, which `fork` made.
+    Forked,
     /// The request cannot be carried out; the daemon's sentence.
     Failed(String),
     /// The other side does not follow the protocol.
@@ -37,6 +39,9 @@ impl fmt::Display for Error {
             Self::Length => f.write_str("the length of the message is outside the contract"),
             Self::Lost => f.write_str("the channel is over: a node or a link on its route failed"),
             Self::Ended => f.write_str("the channel is over: its receiver or an administrator ended it"),
+            Self::Forked => f.write_str(
+                "the connection belongs to the process that opened it: connect again after a fork",
+            ),
             Self::Failed(why) => f.write_str(why),
             Self::Garbled => f.write_str("the other side does not follow the protocol"),
         }

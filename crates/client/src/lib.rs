@@ -22,6 +22,9 @@
 //! while the daemon is awake. A message is delivered in order, whole or not at all, and is never
 //! retransmitted (thesis 3.2). Requests use a Unix socket, and the daemon knows the user of the
 //! program from the kernel.
+//!
+//! A connection belongs to the process that opened it. In a child of `fork` its calls fail
+//! ([`Error::Forked`]), and the child opens a connection of its own.
 
 #![cfg(target_os = "linux")]
 
@@ -31,6 +34,7 @@ mod client;
 mod error;
 pub mod listener;
 pub mod outbox;
+mod owner;
 pub mod packed;
 pub mod protocol;
 pub mod ring;

@@ -60,7 +60,7 @@ impl Listener {
     /// The next message; waits for it.
     ///
     /// # Errors
-    /// The daemon ended.
+    /// The daemon ended; [`Error::Forked`].
     pub fn recv(&mut self) -> Result<Message, Error> {
         loop {
             if let Some(message) = self.try_recv()? {
@@ -73,7 +73,7 @@ impl Listener {
     /// The next message, if one arrives within `most`.
     ///
     /// # Errors
-    /// The daemon ended.
+    /// The daemon ended; [`Error::Forked`].
     pub fn recv_timeout(&mut self, most: Duration) -> Result<Option<Message>, Error> {
         if let Some(message) = self.try_recv()? {
             return Ok(Some(message));
@@ -93,8 +93,9 @@ impl Listener {
     /// The next message, if there is one.
     ///
     /// # Errors
-    /// The daemon ended.
+    /// The daemon ended; [`Error::Forked`].
     pub fn try_recv(&mut self) -> Result<Option<Message>, Error> {
+        self.inner.check_owner()?;
         loop {
             if let Some(payload) = self.packed.next() {
                 return Ok(Some(Message { channel: None, payload, delay: Duration::ZERO, lost: 0 }));
@@ -115,15 +116,21 @@ impl Listener {
     }
 
     /// Asks for a ring of the file of [`as_fd`](AsFd::as_fd) at the next message, for an event
-    /// loop; false if a message is there already. Call [`silence`](Self::silence) after each ring.
+    /// loop; false if a message is there already, and in a child of `fork`. Call
+    /// [`silence`](Self::silence) after each ring.
     pub fn arm(&mut self) -> bool {
+        if self.inner.check_owner().is_err() {
+            return false;
+        }
         arm(self.consumer.armed());
         self.packed.is_empty() && self.consumer.is_empty()
     }
 
     /// Forgets the rings until now.
     pub fn silence(&self) {
-        self.bell.silence();
+        if self.inner.check_owner().is_ok() {
+            self.bell.silence();
+        }
     }
 
     fn sleep(&mut self, most: PollTimeout) -> Result<(), Error> {

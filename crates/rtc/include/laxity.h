@@ -1,7 +1,8 @@
 /* Guaranteed channels between programs, over a local `laxity serve`. Link with -llaxity_rtc.
  *
  * A call that fails returns NULL or a negative number, and rtc_error() has the reason. A handle is
- * used by one thread at a time. */
+ * used by one thread at a time. Handles belong to the process that made them: in a child of fork()
+ * each call fails, and the child connects by itself. */
 #ifndef LAXITY_H
 #define LAXITY_H
 

@@ -2,7 +2,8 @@
 //! `rtc_recv`, `rtc_close`, and `rdata_send` for best effort.
 //!
 //! `include/laxity.h` declares them. A call that fails returns `NULL` or a negative number, and
-//! `rtc_error` has the reason as a sentence. Handles may be used by one thread at a time each.
+//! `rtc_error` has the reason as a sentence. Handles may be used by one thread at a time each, in the
+//! process that made them: in a child of `fork` each call fails.
 
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code, reason = "functions for C take pointers")]

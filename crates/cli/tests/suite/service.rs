@@ -4,6 +4,7 @@ mod change;
 mod chaos;
 mod clocks;
 mod crowd;
+mod fork;
 mod line;
 mod lossy;
 mod names;
