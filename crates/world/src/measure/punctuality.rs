@@ -11,6 +11,18 @@
 //! ℓ ≤ t + (B_max − 1) I_min.
 //! ```
 //!
+//! A message larger than `M_max` counts by the `ℓ` of its last piece, as the host carries it. One that
+//! the host drops for its size, too small or not divisible into pieces, is beyond the contract.
+//!
+//! A host that enforces contracts spends the contract on each message that it accepts. So a source
+//! that sends too much finds its queue full of its own excess, though some of its messages are within
+//! the contract by the clock above. A drop counts as *blocked* if the message is beyond the contract by
+//! a clock that all accepted messages move. A blocked message was not in time, and is no failure of the
+//! host. By the second clock at most `B_max − 1` earlier messages have a logical arrival still ahead of
+//! a message within the contract, so that message finds its buffers. A source that keeps its contract
+//! has no blocked message: the messages that the host accepts are some of those that move the first
+//! clock.
+//!
 //! Messages count if they were sent in the window, and their deadlines lie in the run or they were
 //! lost in it. A message of which a packet was lost or dropped can never be delivered, so it fails
 //! at once: a deadline behind the end of the run does not excuse it. A message of which a network took
@@ -26,7 +38,7 @@
 use std::collections::VecDeque;
 
 use laxity_qos::ahead::{fetch_back, pop_front};
-use laxity_qos::channel::Sent;
+use laxity_qos::channel::{Dropped, Sent};
 use laxity_qos::short_queue::ShortQueue;
 use laxity_qos::traffic::LogicalClock;
 use laxity_units::{Bytes, Span, Time};
@@ -60,6 +72,7 @@ pub(crate) struct Punctuality {
     settled: ShortQueue<(Time, bool)>,
     in_time: u64,
     due: u64,
+    blocked: u64,
     /// The fates of messages, until the host has reported them; `None` if the host is here.
     came: Option<Vec<(Time, u64, Fate)>>,
 }
@@ -101,6 +114,7 @@ impl Punctuality {
             settled: ShortQueue::new(),
             in_time: 0,
             due: 0,
+            blocked: 0,
             came: None,
         }
     }
@@ -167,7 +181,12 @@ impl Punctuality {
     /// is never offered.
     pub(crate) fn answer(&mut self, now: Time, size: Bytes, answer: Sent, counted: bool) {
         let counted = self.offered.pop_front().map_or(counted, |(_, counted)| counted);
-        let counted = counted & (answer == Sent::WouldBlock || self.conforms(now, size));
+        let counted = counted
+            & match answer {
+                Sent::WouldBlock => true,
+                Sent::Dropped(Dropped::Oversize | Dropped::Undersized) => false,
+                _ => self.conforms(now, size),
+            };
         match answer {
             Sent::Accepted { message } => {
                 let arrival = self.clock.as_mut().map(|clock| clock.arrive(now, size));
@@ -177,7 +196,10 @@ impl Punctuality {
             Sent::Excess { message } => {
                 self.depart(message, now, counted);
             }
-            Sent::Dropped(_) if counted => self.count(false),
+            Sent::Dropped(_) if counted => {
+                self.count(false);
+                self.blocked += u64::from(self.clock.is_some_and(|clock| !clock.conforms(now, size)));
+            }
             Sent::Dropped(_) => {}
             Sent::WouldBlock => {}
         }
@@ -272,7 +294,7 @@ impl Punctuality {
         let unanswered = unanswered.filter(|(at, _)| at.saturating_add(self.deadline) <= end).count();
         let due = self.due + (failed.len() + unanswered) as u64;
         let impaired = failed.iter().filter(|one| one.impaired).count() as u64;
-        (due > 0).then_some(Kept { due, in_time: self.in_time, impaired })
+        (due > 0).then_some(Kept { due, in_time: self.in_time, blocked: self.blocked, impaired })
     }
 }
 
@@ -283,14 +305,16 @@ pub(crate) struct Kept {
     pub(crate) due: u64,
     /// Those among them that came in time.
     pub(crate) in_time: u64,
+    /// Those that were dropped behind messages of the channel beyond its contract.
+    pub(crate) blocked: u64,
     /// Those that failed and of which declared impairments took a packet.
     pub(crate) impaired: u64,
 }
 
 impl Kept {
-    /// Messages that were late, lost, dropped or incomplete.
+    /// Messages that were late, lost, dropped or incomplete, without those that were blocked.
     pub(crate) fn failed(self) -> u64 {
-        self.due - self.in_time
+        self.due - self.in_time - self.blocked
     }
 
     /// The share that came in time; at least one message was due.

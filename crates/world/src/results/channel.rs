@@ -111,8 +111,9 @@ record! {
         /// and if there are none.
         #[serde(default)]
         due_messages: Option<u64> = messages("messages due within their contract", column("due", 37, 9).in_full());
-        /// Those among them that were late, lost, dropped or incomplete. If they are more than
-        /// `impaired_messages`, they fail the run unless the file says `misses = "expected"`.
+        /// Those among them that were late, lost, dropped or incomplete, except those that were dropped
+        /// behind messages of the channel beyond its contract. If they are more than `impaired_messages`,
+        /// they fail the run unless the file says `misses = "expected"`.
         #[serde(default)]
         failed_messages: Option<u64> = messages("messages late or lost within their contract", column("failed", 37, 9).in_full());
         /// Those among them of which a network took a packet by its `impairments`, and which are expected.

@@ -1,5 +1,3 @@
-use laxity_qos::channel::Dropped;
-
 use laxity_qos::traffic::TrafficSpec;
 
 use super::*;
@@ -69,7 +67,7 @@ fn impairments_excuse_the_messages_that_they_hit() {
 /// The deadline is 5 ms, and the run ends at 1 ms.
 #[test]
 fn what_was_lost_has_failed_before_its_deadline() {
-    let kept = |due, in_time| Some(Kept { due, in_time, impaired: 0 });
+    let kept = |due, in_time| Some(Kept { due, in_time, blocked: 0, impaired: 0 });
     let mut punctuality = burst();
     punctuality.lose(ms(1), 1);
     assert_eq!(punctuality.clone().kept(ms(1)), kept(1, 0));
@@ -126,14 +124,72 @@ fn what_exceeds_the_contract_does_not_count() {
         punctuality.offer(ms(0), true);
         punctuality.answer(ms(0), SPEC.max_message, Sent::Dropped(Dropped::MessageQueue), true);
     }
-    assert_eq!(punctuality.clone().kept(ms(100)), Some(Kept { due: 3, in_time: 3, impaired: 0 }));
+    assert_eq!(punctuality.clone().kept(ms(100)), Some(Kept { due: 3, in_time: 3, blocked: 0, impaired: 0 }));
     // One message a picosecond early, which is beyond the contract, and one in time, which is
     // lost.
     for at in [ms(10) - Span::from_ps(1), ms(10)] {
         punctuality.offer(at, true);
         punctuality.answer(at, SPEC.max_message, Sent::Dropped(Dropped::MessageQueue), true);
     }
-    assert_eq!(punctuality.kept(ms(100)), Some(Kept { due: 4, in_time: 3, impaired: 0 }));
+    assert_eq!(punctuality.kept(ms(100)), Some(Kept { due: 4, in_time: 3, blocked: 0, impaired: 0 }));
+}
+
+/// Of five messages at once three are within the contract, and the host takes all. What it drops next
+/// for want of room is within the contract by the messages that are, and behind the other two: until
+/// the clock of the host is at most two intervals ahead, the drop is no failure.
+#[test]
+fn what_its_own_excess_leaves_no_room_for_is_no_failure() {
+    let outcome = |contract: Option<LogicalClock>, at: u64| {
+        let mut punctuality = Punctuality::new(Span::from_ms(5), contract).within(LogicalClock::new(SPEC));
+        for message in 0..5 {
+            punctuality.offer(ms(0), true);
+            punctuality.answer(ms(0), SPEC.max_message, Sent::Accepted { message }, true);
+            punctuality.arrive(ms(0), message, ms(0));
+        }
+        punctuality.offer(ms(at), true);
+        punctuality.answer(ms(at), SPEC.max_message, Sent::Dropped(Dropped::MessageQueue), true);
+        let kept = punctuality.kept(ms(100)).unwrap();
+        (kept.due, kept.in_time, kept.failed())
+    };
+    let enforced = Some(LogicalClock::new(SPEC));
+    assert_eq!([10, 29, 30].map(|at| outcome(enforced, at)), [(4, 3, 0), (4, 3, 0), (4, 3, 1)]);
+    // A host without enforcement spends no contract.
+    assert_eq!(outcome(None, 10), (4, 3, 1));
+}
+
+/// Every second message of a source within its contract is dropped: all of these are failures.
+#[test]
+fn a_source_within_its_contract_is_not_blamed() {
+    let mut punctuality =
+        Punctuality::new(Span::from_ms(5), Some(LogicalClock::new(SPEC))).within(LogicalClock::new(SPEC));
+    for message in 0..10 {
+        let at = ms(30 * (message / 3));
+        let dropped = Sent::Dropped(Dropped::MessageQueue);
+        let answer = if message % 2 == 0 { Sent::Accepted { message } } else { dropped };
+        punctuality.offer(at, true);
+        punctuality.answer(at, SPEC.max_message, answer, true);
+        punctuality.arrive(at, message, at);
+    }
+    let kept = punctuality.kept(ms(1000)).unwrap();
+    assert_eq!((kept.due, kept.in_time, kept.failed()), (10, 5, 5));
+}
+
+#[test]
+fn a_message_that_is_dropped_for_its_size_does_not_count() {
+    let mut punctuality =
+        Punctuality::new(Span::from_ms(5), Some(LogicalClock::new(SPEC))).within(LogicalClock::new(SPEC));
+    let one = Bytes::new(1);
+    for (size, cause) in
+        [(SPEC.max_message + one, Dropped::Oversize), (SPEC.min_message - one, Dropped::Undersized)]
+    {
+        punctuality.offer(ms(0), true);
+        punctuality.answer(ms(0), size, Sent::Dropped(cause), true);
+    }
+    assert_eq!(punctuality.clone().kept(ms(100)), None);
+    // In pieces, of which the last is one interval ahead, it is within the contract.
+    punctuality.offer(ms(0), true);
+    punctuality.answer(ms(0), SPEC.max_message + one, Sent::Dropped(Dropped::MessageQueue), true);
+    assert_eq!(punctuality.kept(ms(100)).map(Kept::failed), Some(1));
 }
 
 #[test]
@@ -221,7 +277,7 @@ fn a_host_that_tells_at_the_end_comes_to_the_same() {
             elsewhere.lose(at, message);
         }
     }
-    assert_eq!(here.clone().kept(ms(6)), Some(Kept { due: 3, in_time: 1, impaired: 0 }));
+    assert_eq!(here.clone().kept(ms(6)), Some(Kept { due: 3, in_time: 1, blocked: 0, impaired: 0 }));
     elsewhere.hear(&said, ms(0), ms(100));
     let share = elsewhere.share(ms(200));
     assert_eq!(share, Some(0.5));
