@@ -15,6 +15,7 @@ mod groups;
 mod knob;
 mod owned;
 mod quantity;
+mod receivers;
 mod search;
 #[cfg(test)]
 mod tests;

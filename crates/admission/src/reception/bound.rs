@@ -111,6 +111,9 @@
 //! arrived within less than `P + L`. So if `N(P + L) ≤ ⌈b/v⌉` that never happens, and (10) is
 //! instead of `P + F_P + V` if it is less.
 //!
+//! A program that is the only one of its host has all that turns leave; [`alone`] has its bound, which
+//! is instead of (9) and (10) if it is less.
+//!
 //! *No packet is lost.* A packet lies in a slot for at most `I + F_I + R`, and in a buffer for what
 //! is left of `D`. By (1) no more than that number are there at once, and there have to be as many
 //! slots, and buffers that only real time may have. ∎
@@ -127,6 +130,7 @@
 //! interface and in its own program only.
 
 mod admit;
+mod alone;
 #[cfg(test)]
 mod tests;
 mod turns;

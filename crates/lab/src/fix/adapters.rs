@@ -59,7 +59,7 @@ fn described(description: &Description, at: &str, whom: &str, wide: bool) -> Vec
         let knob = |value: &&str| Knob {
             what: what.clone(),
             wide,
-            turn: Turn::Set { keys: vec![key.clone()], now: now.clone(), value: format!("\"{value}\"") },
+            turn: Turn::set(std::slice::from_ref(&key), &now, value),
         };
         values.iter().filter(|value| **value != now).map(knob).collect()
     };

@@ -23,15 +23,23 @@ pub(super) struct Knob {
 pub(super) enum Turn {
     /// Each of these values is scaled by the same factor.
     Scale(Vec<Scaled>),
-    /// Each of these keys takes this value.
+    /// Keys take other values.
     Set {
-        /// The keys.
-        keys: Vec<String>,
-        /// Their present value, as text.
+        /// The keys with their values.
+        changes: Vec<Change>,
+        /// The present value, as text.
         now: String,
-        /// As a file has it.
-        value: String,
+        /// The new value, as text.
+        then: String,
     },
+}
+
+impl Turn {
+    /// Each of `keys` is set to the text `value`, in place of `now`.
+    pub(super) fn set(keys: &[String], now: &str, value: &str) -> Self {
+        let change = |key: &String| Change { key: key.clone(), value: format!("\"{value}\"") };
+        Self::Set { changes: keys.iter().map(change).collect(), now: now.into(), then: value.into() }
+    }
 }
 
 /// A value that is scaled.
@@ -94,13 +102,13 @@ impl Knob {
                     changes: changes.collect(),
                 }
             }
-            Turn::Set { keys, now, value } => Turned {
+            Turn::Set { changes, now, then } => Turned {
                 what: self.what.clone(),
                 now: now.clone(),
-                then: value.trim_matches('"').to_string(),
+                then: then.clone(),
                 factor: None,
                 up: true,
-                changes: keys.iter().map(|key| Change { key: key.clone(), value: value.clone() }).collect(),
+                changes: changes.clone(),
             },
         }
     }
@@ -114,7 +122,7 @@ impl Knob {
     pub(super) fn keys(&self) -> Vec<&str> {
         match &self.turn {
             Turn::Scale(parts) => parts.iter().map(|part| part.key.as_str()).collect(),
-            Turn::Set { keys, .. } => keys.iter().map(String::as_str).collect(),
+            Turn::Set { changes, .. } => changes.iter().map(|change| change.key.as_str()).collect(),
         }
     }
 }

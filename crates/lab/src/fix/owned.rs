@@ -14,6 +14,7 @@ use super::adapters;
 use super::groups;
 use super::knob::{Knob, Scaled, Turn};
 use super::quantity::Quantity;
+use super::receivers;
 
 /// Which way a value is changed.
 #[derive(Clone, Copy, PartialEq)]
@@ -114,6 +115,7 @@ pub(super) fn knobs(
         knobs.extend(owned.tables());
         knobs.extend(groups::knobs(&owned));
         knobs.extend(adapters::knobs(&owned));
+        knobs.extend(receivers::knobs(&owned));
         knobs
     })
 }
@@ -168,8 +170,7 @@ impl Owned<'_> {
             now.dedup();
             let now = now.join(", ");
             for value in values.iter().filter(|value| **value != now) {
-                let turn = Turn::Set { keys: keys.clone(), now: now.clone(), value: format!("\"{value}\"") };
-                knobs.push(Knob { what: what.clone(), wide, turn });
+                knobs.push(Knob { what: what.clone(), wide, turn: Turn::set(&keys, &now, value) });
             }
         };
         let words = |values: &[&str]| -> Vec<String> { values.iter().map(|value| (*value).into()).collect() };

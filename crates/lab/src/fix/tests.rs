@@ -233,3 +233,43 @@ fn a_change_that_ends_a_bound_early_is_no_fix() {
         assert!(promises.channels.iter().all(|it| it.delivery_bound().is_some()), "{fix:?}");
     }
 }
+
+/// A host that takes packets of two interfaces at limited interrupts, `extra` beside each of them.
+fn receiver(extra: &str, programs: &str) -> Scenario {
+    let interface = |name: &str| {
+        format!(
+            "[[interface]]\nname = \"{name}\"\npolicy = \"limited\"\ninterval = \"500 us\"\nquota = 16\nslots = 64\n\
+             buffers = 64\nsharing = {{ kind = \"weighted\", real_time = 8, best_effort = 8 }}\n{extra}\
+             [[channel]]\nname = \"rt-{name}\"\nclass = \"real_time\"\nmax_message = \"1 KiB\"\nburst = 4\n\
+             min_interval = \"1 ms\"\ndeadline = \"5 ms\"\ninterface = \"{name}\"\nprogram = \"app\"\n\
+             source = {{ kind = \"periodic\" }}\n\
+             [[channel]]\nname = \"be-{name}\"\nclass = \"best_effort\"\nmax_message = \"1 KiB\"\nburst = 4\n\
+             interface = \"{name}\"\nprogram = \"app\"\nsource = {{ kind = \"poisson\", rate = \"60 MB/s\" }}\n"
+        )
+    };
+    let text = format!(
+        "title = \"a test\"\n[host]\nprofile = \"harts-reception\"\n\
+         costs = {{ interrupt = \"1 us\", context_switch = \"2 us\", receive_packet = \"2 us\" }}\n\
+         receive = {{ program = \"3 us\" }}\n[run]\ntime = \"1 s\"\n{}{}{programs}",
+        interface("q0"),
+        interface("q1"),
+    );
+    crate::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// The order of the program and the buffers of both interfaces are missing at once.
+#[test]
+fn a_receiver_is_told_what_real_time_needs_together() {
+    let what = "programs and buffers of receivers";
+    let shared = found(&receiver("", "[[program]]\nname = \"app\"\n"));
+    assert_eq!((shared.lacking, written(&shared, what).as_deref()), (2, Some("real time first")));
+    let changes = &shared.fixes[0].things[0].changes;
+    let keys: Vec<&str> = changes.iter().map(|change| &change.key[..]).collect();
+    let buffers = ["interface.q0.buffers_real_time", "interface.q1.buffers_real_time"];
+    assert_eq!(keys, ["program.app.order", buffers[0], buffers[1]]);
+    // A second program can take the CPU, so both need budgets.
+    let programs = "[[program]]\nname = \"app\"\norder = \"class\"\n[[program]]\nname = \"log\"\n";
+    let several = found(&receiver("buffers_real_time = 32\n", programs));
+    let half = Some("real time first, half of the CPU in budgets");
+    assert!(several.lacking == 2 && written(&several, what).as_deref() == half, "{several:#?}");
+}

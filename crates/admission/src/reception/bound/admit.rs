@@ -62,8 +62,13 @@ pub enum Missing {
         /// Between turns.
         every: Span,
     },
-    /// No CPU time is reserved for the program.
-    Reservation,
+    /// No CPU time is reserved for the program, which is one of several.
+    Reservation {
+        /// Receive buffers that only real time may have.
+        buffers: u32,
+    },
+    /// Turns of the interfaces and the real time of the host's only program take all of the CPU.
+    Left,
     /// The program's budget does not fit beside what goes before it: there is not enough CPU for
     /// one packet.
     Budget,
@@ -123,8 +128,19 @@ impl fmt::Display for Missing {
                 "its interface takes {packets} packets of real time every {every}, and more come; a larger quota for real time, or \
                  shorter intervals, would take them"
             ),
-            Missing::Reservation => f.write_str(
-                "nothing of the CPU is reserved for its program; `budget` and `period` under `[[program]]` reserve it",
+            Missing::Reservation { buffers } => {
+                f.write_str(
+                    "several programs share the CPU and nothing is reserved for its own; `budget` and `period` under \
+                     `[[program]]` reserve it",
+                )?;
+                match buffers {
+                    0 => f.write_str(", and `buffers_real_time` of its interface reserves receive buffers"),
+                    _ => Ok(()),
+                }
+            }
+            Missing::Left => f.write_str(
+                "turns of the interfaces and packets of real time take all of the CPU; turns further apart, or smaller \
+                 quotas, would leave more",
             ),
             Missing::Budget => f.write_str(
                 "the CPU has not enough left for one packet in each period of its program; a longer period, or smaller quotas of \
@@ -231,19 +247,30 @@ impl<'a> Beside<'a> {
 
     fn find_work(&self, p: usize) -> Result<[Span; 3], Missing> {
         let Self { all: Reservations { host, periods, .. }, asked, .. } = self;
-        let every = host.programs[p].reserved.ok_or(Missing::Reservation)?.1;
-        let (packets, _) = *periods[p].last().ok_or(Missing::Budget)?;
         let mut arrivals = Vec::new();
         for other in asked.iter().filter(|other| other.program == p && self.has_program(other)) {
             arrivals.push(held_up(other, total(self.reception(other.interface)?)));
         }
-        let turns = least_parts(&periods[p], |_| every, &arrivals);
-        let unspent = host.unspent(p, &arrivals).map(|longest| [Span::ZERO, Span::ZERO, longest]);
-        match (turns, unspent) {
-            (Some(turns), Some(unspent)) if total(unspent) < total(turns) => Ok(unspent),
-            (Some(turns), _) => Ok(turns),
-            (None, unspent) => unspent.ok_or(Missing::Done { packets, every }),
-        }
+        let every = host.programs[p].reserved.map(|(_, period)| period);
+        let turns = every.and_then(|every| least_parts(&periods[p], |_| every, &arrivals));
+        let longest = [host.unspent(p, &arrivals), host.alone(p, &arrivals)];
+        let longest = longest.into_iter().flatten().map(|longest| [Span::ZERO, Span::ZERO, longest]);
+        // Of equal ones that by turns.
+        turns.into_iter().chain(longest).min_by_key(|parts| total(*parts)).ok_or_else(|| {
+            match (every, periods[p].last()) {
+                (None, _) if host.programs.len() == 1 => Missing::Left,
+                (None, _) => Missing::Reservation { buffers: self.least_buffers(p) },
+                (Some(_), None) => Missing::Budget,
+                (Some(every), Some((packets, _))) => Missing::Done { packets: *packets, every },
+            }
+        })
+    }
+
+    /// Buffers for real time of the interface that has the fewest, of those with channels of program
+    /// `p`.
+    fn least_buffers(&self, p: usize) -> u32 {
+        let of = |request: &ReceptionRequest| self.all.host.interfaces[request.interface].buffers;
+        self.asked.iter().filter(|request| request.program == p).filter_map(of).min().unwrap_or(0)
     }
 
     fn bound(&self, request: &ReceptionRequest) -> Result<ReceptionBound, Missing> {

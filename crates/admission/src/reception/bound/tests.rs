@@ -38,8 +38,9 @@ fn request(burst: u32, interval: u64) -> ReceptionRequest {
     ReceptionRequest { interface: 0, program: 0, spec, jitter: Span::ZERO, deadline: us(1_000_000) }
 }
 
+/// The second program has no packets, so that the first does not have the host to itself.
 fn one(service: Service, worker: Worker) -> ReceptionHost {
-    ReceptionHost { interfaces: vec![service], programs: vec![worker] }
+    ReceptionHost { interfaces: vec![service], programs: vec![worker, Worker { reserved: None, ..worker }] }
 }
 
 fn terms(host: &ReceptionHost, requests: &[ReceptionRequest]) -> Vec<u64> {
@@ -113,7 +114,7 @@ fn programs_with_shorter_periods_go_before() {
     // The other may have 20 + 10 in each of two periods: 40 + 60 + 46 = 146 → ticks 3: 169.
     assert_eq!(host.period(0), Some((2, us(169))));
     // It waits for a packet only: 10 + 20 + 46.
-    assert_eq!(host.period(1), Some((2, us(76))));
+    assert_eq!(host.period(2), Some((2, us(76))));
 }
 
 #[test]
@@ -140,7 +141,12 @@ fn what_is_missing_is_said() {
     let done = Missing::Done { packets: 2, every: us(1000) };
     assert_eq!(admit(&host, &[request(1, 400)]), [refused(0, done)]);
     let nothing = Worker { reserved: None, ..worker() };
-    assert_eq!(admit(&one(polled(), nothing), &[request(1, 5000)]), [refused(0, Missing::Reservation)]);
+    let mut several = one(polled(), nothing);
+    let unreserved = Missing::Reservation { buffers: 64 };
+    assert_eq!(admit(&several, &[request(1, 5000)]), [refused(0, unreserved)]);
+    several.interfaces[0].buffers = Some(0);
+    let said = admit(&several, &[request(1, 5000)])[0].as_ref().unwrap_err().missing.to_string();
+    assert!(said.contains("`budget` and `period`") && said.contains("`buffers_real_time`"), "{said}");
     let slots = Service { slots: 2, ..polled() };
     let three = admit(&one(slots, worker()), &[request(3, 50_000)]);
     assert_eq!(three, [refused(0, Missing::Slots { needed: 3, has: 2 })]);
@@ -180,6 +186,23 @@ fn a_budget_that_is_never_spent_is_not_waited_for() {
     let mut host = one(polled(), alone);
     host.programs.push(Worker { reserved: Some((us(20), us(500))), ..worker() });
     assert_eq!(terms(&host, &[request(1, 5000)]), [100, 13, 10 + 10 + 2 * 30 + 3 * 23]);
+}
+
+/// By turns of a budget 1 ms more; without one the same. What takes all of the CPU has no bound.
+#[test]
+fn a_program_that_has_the_host_to_itself_needs_no_budget() {
+    for reserved in [worker().reserved, None] {
+        let programs = vec![Worker { reserved, ..worker() }];
+        let host = ReceptionHost { interfaces: vec![polled()], programs };
+        assert_eq!(terms(&host, &[request(1, 5000)]), [100, 13, 66]);
+        let none = Service { buffers: Some(0), ..polled() };
+        let host = ReceptionHost { interfaces: vec![none], programs: host.programs };
+        let buffers = Missing::Buffers { needed: 1, has: 0 };
+        assert_eq!(admit(&host, &[request(1, 5000)]), [refused(0, buffers)]);
+    }
+    let slow = Worker { packet: us(4000), reserved: None, ..worker() };
+    let host = ReceptionHost { interfaces: vec![polled()], programs: vec![slow] };
+    assert_eq!(admit(&host, &[request(1, 5000)]), [refused(0, Missing::Left)]);
 }
 
 #[test]
