@@ -60,6 +60,13 @@
 //! due, so turns are at most `I + R` apart. Here, too, `R < I`, or the last routine might go on
 //! when the next interrupt is due.
 //!
+//! *Explicitly managed interrupts* are off for `I` after a routine, or until the host is idle: for
+//! turns they are limited interrupts. A host is idle when no signal is due, no batch goes on and no
+//! packet is at a program. In a window of this proof something of it is there from the beginning to
+//! the end, so the routines of an interface begin at least `I` apart, as (5) has it. Where a packet
+//! waits, interrupts are on at most `I` after the last routine ended, which is at most `R` after its
+//! interrupt was due; an idle host only switches them on earlier. So turns are at most `I + R` apart.
+//!
 //! *Guaranteed shares* begin periods at multiples of `I`, and in each take the first `Q` packets in
 //! order of arrival. A routine that was begun in the period before counts to that, and it is not
 //! stopped: at the beginning of a period all of one routine may go before. With real time waiting,
@@ -164,7 +171,7 @@ pub enum Turn {
     },
     /// At ticks that make a thread ready, this far apart.
     Thread(Span),
-    /// At interrupts, this far apart at least.
+    /// At interrupts, this far apart at least, except where the host is idle in between.
     Limited(Span),
     /// In periods of this length.
     Reserved {

@@ -56,7 +56,6 @@ const UNCOVERED: [(&str, &str); 52] = [
     ("interface.policy", "interrupt"),
     ("interface.policy", "interrupt_kernel"),
     ("interface.policy", "continuous"),
-    ("interface.policy", "explicit"),
     ("interface.policy", "backoff"),
     ("interface.policy", "coalescing"),
     ("interface.policy", "adaptive"),

@@ -222,7 +222,6 @@ reasons! {
     Batches "interface.sharing.kind" "no analysis covers turns of whole batches";
     NoClock "interface.policy" "an interface without a clock is not polled";
     SoftTimers "interface.policy" "no analysis covers a thread at soft timers";
-    IdleAgain "interface.policy" "an idle host takes interrupts again at times that have no bound";
     Backoff "interface.policy" "backoff follows the load, which has no bound";
     PollsGoOn "interface.policy" "polls that go on while packets come may take all of the CPU";
     CycleShare "interface.share" "no analysis covers polls by a share of cycles";

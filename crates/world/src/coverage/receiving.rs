@@ -160,11 +160,11 @@ fn turn(policy: &Policy, ticks: Option<&ClockTicks>, refusal: Option<Span>) -> R
             Some(ClockTicks::Soft(_)) | None => Err(Uncovered::SoftTimers),
         },
         Policy::Limited(limited) => Ok(Turn::Limited(limited.interval())),
+        Policy::Explicit(explicit) => Ok(Turn::Limited(explicit.interval())),
         Policy::Guaranteed(guaranteed) => {
             Ok(Turn::Reserved { period: guaranteed.period(), spare: guaranteed.spare(), refusal })
         }
         Policy::PerCommand(_) | Policy::Coalescing(_) | Policy::Adaptive(_) => Err(Uncovered::InterruptFlood),
-        Policy::Explicit(_) => Err(Uncovered::IdleAgain),
         Policy::Backoff(_) => Err(Uncovered::Backoff),
         Policy::Continuous(_) | Policy::Napi(_) => Err(Uncovered::PollsGoOn),
         Policy::CycleLimited(_) => Err(Uncovered::CycleShare),
