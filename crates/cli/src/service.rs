@@ -66,6 +66,26 @@ fn connect(daemon: &Daemon) -> Result<Client, Error> {
     daemon.socket.as_ref().map_or_else(Client::connect, |path| Client::connect_to(path))
 }
 
+/// Why a program of the service ends early.
+enum Failure {
+    /// An error of the client.
+    Client(Error),
+    /// No node knows the receiver, for the reason of the daemon.
+    Unknown(String),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Client(error)
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::Client(error.into())
+    }
+}
+
 /// A channel to `name`. A receiver that no node knows yet is searched for while `goes_on` with the
 /// number of searches.
 fn open(
@@ -74,11 +94,12 @@ fn open(
     contract: Contract,
     goes_on: impl Fn(u32) -> bool,
     terminal: &Terminal,
-) -> Result<Channel, Error> {
-    for search in (0..).take_while(|search| goes_on(*search)) {
+) -> Result<Channel, Failure> {
+    for search in 0.. {
         match client.resolve(name) {
+            Err(Error::Failed(why)) if !goes_on(search) => return Err(Failure::Unknown(why)),
             Err(Error::Failed(_)) => {}
-            Err(other) => return Err(other),
+            Err(other) => return Err(other.into()),
             Ok(_) => break,
         }
         if search == 10 {
@@ -86,7 +107,7 @@ fn open(
         }
         std::thread::park_timeout(Duration::from_millis(50));
     }
-    client.open(name, contract)
+    Ok(client.open(name, contract)?)
 }
 
 fn contract(options: &ContractOptions) -> Contract {
@@ -101,8 +122,15 @@ fn contract(options: &ContractOptions) -> Contract {
 }
 
 /// The exit code of a program of the service.
-fn finish(outcome: Result<Exit, Error>, terminal: &mut Terminal) -> Exit {
-    outcome.unwrap_or_else(|error| {
+fn finish(outcome: Result<Exit, impl Into<Failure>>, terminal: &mut Terminal) -> Exit {
+    outcome.unwrap_or_else(|failure| {
+        let error = match failure.into() {
+            Failure::Client(error) => error,
+            Failure::Unknown(why) => {
+                terminal.error(&clean(&why));
+                return Exit::Fails;
+            }
+        };
         terminal.error(&clean(&error.to_string()));
         match error {
             Error::Refused(_) | Error::Lost | Error::Ended | Error::Excess | Error::Length => Exit::Fails,

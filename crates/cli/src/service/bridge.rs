@@ -10,7 +10,7 @@ use laxity_machine::signal::{StopFlag, StopOnSignal};
 use crate::Exit;
 use crate::arguments::Bridge;
 use crate::check::counted;
-use crate::service::{connect, contract, finish, open};
+use crate::service::{Failure, connect, contract, finish, open};
 use crate::terminal::Terminal;
 
 /// A wait is at most so long, so that an interrupt is noticed.
@@ -37,7 +37,7 @@ impl Port {
     }
 }
 
-fn run(options: &Bridge, terminal: &Terminal) -> Result<Exit, Error> {
+fn run(options: &Bridge, terminal: &Terminal) -> Result<Exit, Failure> {
     let stop = StopOnSignal::install().map_err(|refused| Error::Failed(refused.to_string()))?;
     let any = |to: SocketAddr| if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
     let socket = match (options.listen, options.send) {
@@ -49,7 +49,7 @@ fn run(options: &Bridge, terminal: &Terminal) -> Result<Exit, Error> {
             socket
         }
         // The arguments are checked before.
-        (None, None) => return Err(Error::Failed("a bridge has `--listen` or `--send`".to_owned())),
+        (None, None) => return Err(Error::Failed("a bridge has `--listen` or `--send`".to_owned()).into()),
     };
     socket.set_read_timeout(Some(LOOK))?;
     let port =
@@ -76,7 +76,8 @@ fn run(options: &Bridge, terminal: &Terminal) -> Result<Exit, Error> {
         let incoming = incoming.map_or(Ok(()), |thread| thread.join().expect("no panic"));
         outgoing.and(incoming)
     });
-    outcome.map(|()| Exit::Holds)
+    outcome?;
+    Ok(Exit::Holds)
 }
 
 fn listen(options: &Bridge, client: &Client, from: &str, terminal: &Terminal) -> Result<Listener, Error> {
@@ -92,7 +93,7 @@ fn establish(
     client: &Client,
     (to, port): (&str, &Port),
     terminal: &Terminal,
-) -> Result<Option<Channel>, Error> {
+) -> Result<Option<Channel>, Failure> {
     let channel = match open(client, to, contract(&options.contract), |_| port.goes_on(), terminal) {
         Err(_) if !port.goes_on() => return Ok(None),
         channel => channel?,

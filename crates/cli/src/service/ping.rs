@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use laxity_client::{Contract, Error};
+use laxity_client::Contract;
 use laxity_world::text::clean;
 
 use crate::Exit;
 use crate::arguments::Ping;
 use crate::service::receive::next;
-use crate::service::{connect, contract, finish, for_seconds, open, span};
+use crate::service::{Failure, connect, contract, finish, for_seconds, open, span};
 use crate::terminal::Terminal;
 
 /// Beyond the interval, in nanoseconds, so that a reply is not early either.
@@ -67,7 +67,7 @@ pub(crate) fn ping(options: &Ping, terminal: &mut Terminal) -> Exit {
 }
 
 #[allow(clippy::disallowed_methods, reason = "round trips are measured by the machine's clock")]
-fn run(options: &Ping, terminal: &mut Terminal) -> Result<Exit, Error> {
+fn run(options: &Ping, terminal: &mut Terminal) -> Result<Exit, Failure> {
     let client = connect(&options.daemon)?;
     let reply = format!("ping-{}-{}", client.node(), std::process::id());
     let least = FRONT + reply.len();

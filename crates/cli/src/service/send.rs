@@ -6,14 +6,14 @@ use laxity_client::{Channel, Error};
 
 use crate::Exit;
 use crate::arguments::Send;
-use crate::service::{connect, contract, finish, for_seconds, open};
+use crate::service::{Failure, connect, contract, finish, for_seconds, open};
 use crate::terminal::Terminal;
 
 pub(crate) fn send(options: &Send, terminal: &mut Terminal) -> Exit {
     finish(run(options, terminal), terminal)
 }
 
-fn run(options: &Send, terminal: &Terminal) -> Result<Exit, Error> {
+fn run(options: &Send, terminal: &Terminal) -> Result<Exit, Failure> {
     let client = connect(&options.daemon)?;
     let mut channel = open(&client, &options.name, contract(&options.contract), for_seconds, terminal)?;
     terminal.note(&format!("channel {} over {}", channel.name(), channel.route().join(" → ")));
@@ -29,7 +29,11 @@ fn run(options: &Send, terminal: &Terminal) -> Result<Exit, Error> {
         None => input(&mut channel, size, options.excess)?,
     };
     channel.drain()?;
-    terminal.note(&format!("{sent} messages, {} accepted, {} refused", channel.accepted(), channel.excess()));
+    terminal.note(&match options.excess {
+        true => format!("{sent} messages, {} accepted, {} refused", channel.accepted(), channel.excess()),
+        // One that the daemon refused was sent again.
+        false => format!("{sent} messages, all accepted"),
+    });
     channel.close()?;
     Ok(Exit::Holds)
 }

@@ -82,7 +82,8 @@ fn commands_of_one_host_reach_each_other() {
     assert!(shown.contains("within") && shown.contains("film") && shown.contains("50 ms"), "{shown}");
     std::io::Write::write_all(&mut sender.stdin.take().unwrap(), &text(7, 5000)).unwrap();
     let sent = sender.wait_with_output().unwrap();
-    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    let said = String::from_utf8_lossy(&sent.stderr);
+    assert!(sent.status.success() && said.contains("5 messages, all accepted"), "{said}");
     let received = film.wait_with_output().unwrap();
     assert!(received.status.success() && received.stdout == text(7, 5000));
     let ping = run(&["ping", "echo", "--count", "5"]).wait_with_output().unwrap();
@@ -92,4 +93,7 @@ fn commands_of_one_host_reach_each_other() {
     assert!(matches!(ping.status.code(), Some(0 | 1)) && said.contains("round trips"), "{said}{failed}");
     echo.kill().unwrap();
     echo.wait().unwrap();
+    let unknown = run(&["send", "nobody", "--count", "1"]).wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&unknown.stderr);
+    assert!(unknown.status.code() == Some(1) && said.contains("no node knows"), "{said}");
 }
