@@ -67,7 +67,8 @@ fn of_service(file: &Path) -> Option<Result<String, String>> {
             Security::Off(_) => None,
         };
         let missing = missing.map(|key| format!("; {} is not there yet", clean(&key.display().to_string())));
-        format!("the node {} with {links}{}", clean(&node.name), missing.unwrap_or_default())
+        let nft = if node.lacks_nft() { "; `nft`, which `ingress` needs, is not in `PATH`" } else { "" };
+        format!("the node {} with {links}{}{nft}", clean(&node.name), missing.unwrap_or_default())
     }))
 }
 

@@ -12,6 +12,7 @@ use laxity_units::Span;
 use crate::etcd::Endpoint;
 use crate::node_file::{LinkFile, NodeFile, Off, Security};
 use crate::owners::Owners;
+use crate::policer;
 
 /// The highest priority under `SCHED_FIFO`.
 const HIGHEST: u8 = 99;
@@ -73,6 +74,11 @@ impl NodeFile {
             return Err("`host.places` is 1 at least".to_owned());
         }
         self.check_signalling()
+    }
+
+    /// Whether a link has `ingress` and this host has no `nft`, without which the daemon does not start.
+    pub fn lacks_nft(&self) -> bool {
+        self.links.iter().any(|link| link.ingress.is_some()) && !policer::is_there()
     }
 
     fn check_links(&self) -> Result<(), String> {

@@ -18,6 +18,15 @@ use crate::node_file::LinkFile;
 /// Bytes of other traffic that may arrive at once.
 const BURST: u32 = 65_536;
 
+/// The program that installs chains.
+const PROGRAM: &str = "nft";
+
+/// Whether `nft` is in one of the directories of `PATH`.
+pub(crate) fn is_there() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(PROGRAM).is_file())
+}
+
 /// A chain that is removed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Policer {
@@ -60,7 +69,7 @@ fn script(table: &str, interface: &str, link: &LinkFile, rate: Rate) -> String {
 
 fn nft(script: &str) -> Result<(), String> {
     let wrong = |why: std::io::Error| format!("`nft`, which `ingress` needs: {why}");
-    let mut command = Command::new("nft");
+    let mut command = Command::new(PROGRAM);
     command.args(["-f", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(wrong)?;
     if let Some(mut input) = child.stdin.take() {

@@ -157,6 +157,23 @@ fn files_of_the_service_are_checked() {
     }
 }
 
+/// The daemon of a node with `ingress` needs `nft`.
+#[test]
+fn a_node_file_says_that_nft_is_missing() {
+    let here = Here::new("check-nft");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let node = std::fs::read_to_string(format!("{root}/examples/nodes/camera.toml")).unwrap();
+    here.write("node.toml", &format!("{node}ingress = \"8 Mbit/s\"\n"));
+    here.write("nft", "");
+    let said = |path: &std::path::Path| {
+        let output = here.command("check node.toml").env("PATH", path).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert!(said(&here.path("empty")).contains("`nft`, which `ingress` needs, is not in `PATH`"));
+    assert!(!said(&here.path("")).contains("nft"));
+}
+
 /// Built-in adapters are known by name, as in a scenario.
 #[test]
 fn built_in_adapters_are_shown_by_name() {
