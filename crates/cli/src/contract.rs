@@ -19,6 +19,10 @@ use crate::{Exit, columns};
 
 /// The longest wait that can be asked for.
 const LONGEST_WAIT: Span = Span::from_secs(24 * 3600);
+/// A reservation of more than so many times the mean is far above the mean.
+const FAR: f64 = 2.0;
+/// One of at most so many times the mean is near the mean.
+const NEAR: f64 = 1.25;
 /// Waits in the figure, in eighths of the mean spacing of messages.
 const WAITS: [u64; 9] = [2, 4, 8, 16, 32, 64, 128, 256, 512];
 
@@ -48,6 +52,12 @@ pub(crate) fn contract(options: &Contract, terminal: &mut Terminal) -> Exit {
         ));
         terminal.print(&table(&recording, &rows, &chosen));
         terminal.print(&snippet(options, &chosen));
+        if let Some((wait, percent)) = longer_wait(&recording, &chosen) {
+            terminal.note(&format!(
+                "messages come in groups, so a short wait reserves far more than the mean: `--wait {wait}ms` \
+                 would reserve {percent:.0} % of it"
+            ));
+        }
     }
     match &options.svg {
         Some(path) => write(&drawing(&file, &recording, &rows), path, options, terminal),
@@ -98,6 +108,26 @@ fn in_json(recording: &Recording, rows: &[ContractRow], chosen: &ContractRow) ->
         "mean_rate": recording.mean().bytes_per_sec_f64(),
         "contracts": rows.iter().map(row).collect::<Vec<_>>(),
     })
+}
+
+/// Where the chosen contract reserves more than [`FAR`] times the mean, the first of twice its wait,
+/// four times and so on that reserves at most [`NEAR`] times the mean: the wait in milliseconds,
+/// rounded up, and the percentage of the mean. `None` if no wait up to the length of the recording
+/// does.
+fn longer_wait(recording: &Recording, chosen: &ContractRow) -> Option<(u64, f64)> {
+    let of_mean = |row: &ContractRow| row.rate.bytes_per_sec_f64() / recording.mean().bytes_per_sec_f64();
+    if of_mean(chosen) <= FAR {
+        return None;
+    }
+    let first = chosen.waits.max(recording.spacing());
+    let longer = (1..).map(|doublings| first.saturating_mul(1 << doublings));
+    let ms = |wait: Span| wait.as_ps().div_ceil(Span::from_ms(1).as_ps());
+    let waits = longer.take_while(|wait| *wait <= recording.lasts().min(LONGEST_WAIT)).map(ms);
+    let mut reserved = waits.filter_map(|wait| {
+        let rows = recording.contracts(Span::from_ms(wait));
+        Some((wait, 100.0 * of_mean(choice(&rows)?)))
+    });
+    reserved.find(|(_, percent)| *percent <= 100.0 * NEAR)
 }
 
 /// The contracts, each with what it reserves; a mark at the one that is chosen.

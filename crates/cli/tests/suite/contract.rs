@@ -51,3 +51,20 @@ fn what_has_no_contract_says_why() {
         assert!(err(&said).contains(reason), "{arguments}: {}", err(&said));
     }
 }
+
+/// Thirteen messages at once each 33 ms: a wait of the mean spacing reserves 13 in 2.6 ms.
+#[test]
+fn a_wait_too_short_for_groups_names_a_longer_one() {
+    let here = Here::new("contract-groups");
+    let groups: String = (0..40)
+        .flat_map(|group| {
+            (0..13).map(move |_| format!("packet,{}.{:03},1000,K_\n", 33 * group / 1000, 33 * group % 1000))
+        })
+        .collect();
+    here.write("groups.csv", &groups);
+    let said = here.laxity("contract groups.csv");
+    assert_eq!(said.status.code(), Some(0), "{}", err(&said));
+    assert!(err(&said).contains("`--wait 41ms` would reserve"), "{}{}", out(&said), err(&said));
+    let longer = here.laxity("contract groups.csv --wait 41ms");
+    assert!(longer.status.code() == Some(0) && !err(&longer).contains("--wait"), "{}", err(&longer));
+}
