@@ -104,10 +104,13 @@ pub(crate) fn emulate(arguments: &Emulate, terminal: &mut Terminal) -> Exit {
         }
     };
     report(&driven, &plan.experiment, terminal);
+    let gone = driven.outside.gone();
+    gone.iter().for_each(|line| terminal.error(line));
+    let ended = if gone.is_empty() { logged } else { Exit::Broken };
     let results = (Some(out), arguments.no_report);
     let exit =
         stop.while_it_may_end(|| conclude(&scenario, &plan.point, "real", driven.run, results, terminal));
-    exit.max(logged)
+    exit.max(ended)
 }
 
 /// Judges and shows what one point came to.
@@ -253,6 +256,7 @@ fn go(
     if let RunLength::Time { total, .. } = plan.length
         && driven.end < Time::ZERO + total
         && !stop.flag().is_set()
+        && driven.outside.gone().is_empty()
     {
         terminal.note(&format!(
             "warning: {total} have passed by the clock and events have come to {}: the emulation was behind",

@@ -32,11 +32,11 @@ pub mod steering;
 mod store;
 #[cfg(test)]
 mod tests;
+mod trouble;
 mod turns;
 mod wire;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,6 +57,7 @@ use flight::Flight;
 use inlet::Inlet;
 pub use site::Site;
 use store::Store;
+use trouble::Trouble;
 use turns::Turns;
 use wire::next_frame;
 pub use wire::{PolledWire, Wire};
@@ -121,22 +122,6 @@ struct Port<W> {
     trouble: Option<Trouble>,
 }
 
-impl<W> Port<W> {
-    fn fail(&mut self, at: Time, why: io::Error) {
-        let trouble = self.trouble.get_or_insert(Trouble { at, why, count: 0 });
-        trouble.count += 1;
-    }
-}
-
-/// Errors of a port, which has no frames meanwhile.
-#[derive(Debug)]
-struct Trouble {
-    /// Time of the first error, in the time of the run.
-    at: Time,
-    why: io::Error,
-    count: u64,
-}
-
 struct Carrier {
     flight: Flight,
     /// Frames offered to it and not answered.
@@ -193,6 +178,8 @@ pub struct Ports<W: Wire> {
     /// Whether the last wake ended reading at its limit.
     is_backlogged: bool,
     more: Arc<AtomicBool>,
+    /// Whether it has ended the run.
+    has_stopped: bool,
     counts: FrameCounts,
 }
 
@@ -274,6 +261,7 @@ impl<W: Wire> Ports<W> {
             next: 0,
             left: BATCH,
             is_backlogged: false,
+            has_stopped: false,
             more: Arc::default(),
             counts: FrameCounts::default(),
         })
@@ -310,16 +298,6 @@ impl<W: Wire> Ports<W> {
     /// Channels that carry frames, to be passed to an emulation.
     pub fn channels(&self) -> Vec<usize> {
         (0..self.carriers.len()).filter(|i| self.carriers[*i].is_some()).collect()
-    }
-
-    /// Errors of ports, a line for each port with errors.
-    pub fn errors(&self) -> Vec<String> {
-        let line = |port: &Port<W>| {
-            let Trouble { at, why, count } = port.trouble.as_ref()?;
-            let name = &port.name;
-            Some(format!("port {name} could not be read or written, {count} times from {at} on: {why}"))
-        };
-        self.ports.iter().filter_map(line).collect()
     }
 
     /// Slots with a frame in flight.
@@ -371,7 +349,7 @@ impl<W: Wire> Ports<W> {
                     let (length, offload, piece) = match next_frame(&*port.wire, queue, buffer, cut) {
                         Ok(read) => read?,
                         Err(why) => {
-                            port.trouble.get_or_insert(Trouble { at: now, why, count: 0 }).count += 1;
+                            Trouble::count(&mut port.trouble, now, why);
                             return None;
                         }
                     };
@@ -416,7 +394,9 @@ impl<W: Wire> Outside for Ports<W> {
                 self.left -= 1;
                 return Some(self.offer(channel, slot));
             }
-            let Some((at, queue, slot)) = self.read(now) else { return self.rest(false) };
+            let Some((at, queue, slot)) = self.read(now) else {
+                return if self.stops() { Some(Input::Stop) } else { self.rest(false) };
+            };
             self.left -= 1;
             self.counts.read += 1;
             let (port, frame) = (&self.ports[at], self.store.frame(slot));

@@ -23,6 +23,7 @@ use laxity_machine::offload::{Joined, Piece};
 use laxity_units::{Span, Time};
 
 use super::delays::Stamp;
+use super::trouble::Trouble;
 use super::{Ports, Wire};
 
 /// Lateness, about the time of a write, above which the world may already have the next frame to
@@ -159,7 +160,7 @@ impl<W: Wire> Ports<W> {
             Err(why) => {
                 self.counts.undeliverable += frames.len() as u64;
                 let at = frames.last().map_or(Time::ZERO, |frame| frame.at);
-                self.ports[to].fail(at, why);
+                Trouble::count(&mut self.ports[to].trouble, at, why);
             }
         }
     }

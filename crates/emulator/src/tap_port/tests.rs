@@ -24,6 +24,8 @@ struct Memory {
     out: Mutex<Vec<Vec<u8>>>,
     /// Whether bulks are refused, and how many were.
     refuses: Mutex<(bool, usize)>,
+    /// Whether the interface is deleted.
+    deleted: Mutex<bool>,
 }
 
 impl Wire for Memory {
@@ -37,6 +39,9 @@ impl Wire for Memory {
         buffer: &mut [u8],
         beyond: &mut [u8],
     ) -> io::Result<Option<(usize, Offload)>> {
+        if *self.deleted.lock().unwrap() {
+            return Err(io::Error::from_raw_os_error(libc::EBADFD));
+        }
         let frame = [&self.in_frames, &self.first_class][queue].lock().unwrap().pop_front();
         Ok(frame.map(|frame| {
             let (here, there) = frame.split_at(frame.len().min(buffer.len()));
@@ -357,6 +362,20 @@ fn a_kernel_that_does_not_know_bulks_of_datagrams_is_asked_once_and_gets_every_f
     let counts = ports.counts();
     assert_eq!((counts.written, counts.undeliverable, ports.held()), (9, 0, 0));
     assert_eq!((ports.errors().len(), ports.store.free()), (0, ports.store.slots()));
+}
+
+#[test]
+fn a_deleted_interface_ends_the_run_once() {
+    let (mut ports, a, _) = ports(&experiment(true, ""));
+    a.in_frames.lock().unwrap().push_back(frame(false, 1));
+    let at = Time::ZERO + laxity_units::Span::from_ms(5);
+    assert!(ports.next_input(at).is_some() && ports.next_input(at).is_none());
+    assert!(ports.gone().is_empty());
+    *a.deleted.lock().unwrap() = true;
+    ports.inlets.iter().for_each(super::Inlet::may_have);
+    assert_eq!((ports.next_input(at), ports.next_input(at)), (Some(Input::Stop), None));
+    assert!(matches!(&ports.gone()[..], [line] if line.contains("was deleted")), "{:?}", ports.gone());
+    assert!(ports.errors().is_empty());
 }
 
 #[test]
