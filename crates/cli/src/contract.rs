@@ -19,9 +19,9 @@ use crate::{Exit, columns};
 
 /// The longest wait that can be asked for.
 const LONGEST_WAIT: Span = Span::from_secs(24 * 3600);
-/// A reservation of more than so many times the mean is far above the mean.
+/// Multiple of the mean above which a reservation is far from the mean.
 const FAR: f64 = 2.0;
-/// One of at most so many times the mean is near the mean.
+/// Multiple of the mean up to which one is near the mean.
 const NEAR: f64 = 1.25;
 /// Waits in the figure, in eighths of the mean spacing of messages.
 const WAITS: [u64; 9] = [2, 4, 8, 16, 32, 64, 128, 256, 512];
@@ -110,10 +110,9 @@ fn in_json(recording: &Recording, rows: &[ContractRow], chosen: &ContractRow) ->
     })
 }
 
-/// Where the chosen contract reserves more than [`FAR`] times the mean, the first of twice its wait,
-/// four times and so on that reserves at most [`NEAR`] times the mean: the wait in milliseconds,
-/// rounded up, and the percentage of the mean. `None` if no wait up to the length of the recording
-/// does.
+/// The least wait that is the chosen one times a power of two and reserves at most [`NEAR`] times the
+/// mean, in milliseconds, rounded up, and the percentage of the mean. `None` if the chosen contract
+/// reserves at most [`FAR`] times the mean, or if no wait up to the length of the recording does.
 fn longer_wait(recording: &Recording, chosen: &ContractRow) -> Option<(u64, f64)> {
     let of_mean = |row: &ContractRow| row.rate.bytes_per_sec_f64() / recording.mean().bytes_per_sec_f64();
     if of_mean(chosen) <= FAR {

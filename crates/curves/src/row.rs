@@ -1,4 +1,4 @@
-//! Servers with gates in a row, whose windows have a known phase.
+//! Servers with gates in a row, with windows of a known phase.
 //!
 //! A frame waits for a window at one server and then arrives at the next one at a known time of the cycle.
 //! So the waits for windows are not added up, as the bounds of single servers are.

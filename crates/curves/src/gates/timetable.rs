@@ -50,8 +50,8 @@ pub(crate) fn common(one: u128, other: u128) -> Option<u128> {
     (all <= CYCLES * one.min(other)).then_some(all)
 }
 
-/// The windows of `level` at `server`, and how much later its frames arrive at the next one. `None` if a frame
-/// can begin in one window and end in another one: it is cut where its gate closes.
+/// The windows of `level` at `server`, and how much later its frames arrive at the next one. `None` if a
+/// frame can begin in one window and end in another one: it is cut where its gate closes.
 fn sends(server: &Server, level: u8) -> Option<Windows> {
     let cut = server.preemption.is_some_and(|preemption| level >= preemption.from);
     let gates = server.gates.as_ref().filter(|_| !server.fifo && !cut)?;
@@ -251,7 +251,7 @@ impl Steps {
     /// Latest begin of a frame that has `amount` before it, in a backlog that begins at `from`; `None` if it
     /// never begins.
     ///
-    /// `sent` says what a window sends that has so much room before a last frame of the longest size.
+    /// `sent` is the traffic of a window by its room before a last frame of the longest size.
     fn begins_from(&self, from: u128, amount: u128, sent: impl Fn(u128) -> Sent) -> Option<u128> {
         let (at, mut left) = (from + self.latency, amount);
         let room = |time: u128| (time * self.link).checked_sub(self.longest);

@@ -1,4 +1,4 @@
-//! What a link sends from one instant to another, as it arrives at the next server.
+//! The traffic of a link between two instants, as it arrives at the next server.
 
 use laxity_units::Span;
 
@@ -82,7 +82,7 @@ impl Transmissions {
         self.rate.saturating_mul(open)
     }
 
-    /// The last instant from which until `to` so many picobits can arrive.
+    /// The last instant from which `amount` picobits can arrive until `to`.
     pub(super) fn since(&self, to: u128, amount: u128) -> Option<u128> {
         let time = amount.div_ceil(self.rate);
         let begun = match &self.windows {

@@ -11,8 +11,8 @@ fn us(us: u64) -> Span {
     Span::from_us(us)
 }
 
-/// A server on which `level` has a window from `begin` for `length` us of each `cycle` us, and frames of 1250 B
-/// (10 us) below have the rest. A frame needs 1 us to the next server.
+/// A server on which `level` has a window from `begin` for `length` us of each `cycle` us, and frames of
+/// 1250 B (10 us) below have the rest. A frame needs 1 us to the next server.
 fn server(cycle: u64, level: u8, (begin, length): (u64, u64)) -> Server {
     let rest = vec![(us((begin + length) % cycle), us(cycle - length))];
     let open = vec![(level, vec![(us(begin), us(length))]), (Gates::BELOW, rest)];
@@ -60,7 +60,7 @@ fn staggered_windows_let_frames_pass() {
     let flows = || vec![flow(&path, 1, 500), flow(&path, 1, 500)];
     near(of(staggered(5), flows())[0], 492.0 + 8.0 + 7.0 * 4.0);
     // A window that begins sooner than frames arrive is missed for the most part: its last 4 us begin 1 us
-    // before the second frame comes.
+    // before the second frame arrives.
     near(of(staggered(500 - 4), flows())[0], 492.0 + 8.0 + 7.0 * 495.0);
 }
 
@@ -96,8 +96,8 @@ fn each_class_has_its_own_windows() {
     near(found[1], 464.0 + 5.0 * 4.0);
 }
 
-/// Cycles of which one is twice the other have one row. A frame that arrives just behind 41 us leaves the first
-/// server in its window, and the second one in its next, at 1000 us.
+/// Cycles of which one is twice the other have one row. A frame that arrives just behind 41 us leaves the
+/// first server in its window, and the second one in its next, at 1000 us.
 #[test]
 fn cycles_can_divide_each_other() {
     let servers = vec![server(500, 0, (0, 50)), server(1000, 0, (0, 50))];
@@ -121,8 +121,8 @@ fn windows_without_a_known_phase_are_waited_for_at_each_server() {
     assert_eq!(found, 458.0 + 457.0);
 }
 
-/// A frame that is cut where its gate closes ends in another window than that in which it began. So the windows of
-/// its level say nothing of arrivals behind them.
+/// A frame that is cut where its gate closes ends in another window than that in which it began. So the
+/// windows of its level do not limit arrivals behind them.
 #[test]
 fn frames_that_are_cut_arrive_at_any_time() {
     let found = |behind: Option<i64>| {

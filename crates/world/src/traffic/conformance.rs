@@ -32,8 +32,8 @@ pub fn conforms(channel: &ChannelSpec) -> bool {
     channel.class == Class::RealTime && arrivals && spec.min_message <= least && most <= spec.max_message
 }
 
-/// Whether the source of `channel` sends within its contract in `experiment`, but for periods that are rounded
-/// to the picosecond.
+/// Whether the source of `channel` sends within its contract in `experiment`, but for periods that are
+/// rounded to the picosecond.
 pub(crate) fn keeps_contract(experiment: &Experiment, channel: &ChannelSpec) -> bool {
     conforms(channel) && channel.carries.is_none() && experiment.commands.is_empty()
 }

@@ -105,8 +105,8 @@ fn channels_that_are_due_later_let_a_newcomer_pass() {
     }
 }
 
-/// Twelve hosts take a millisecond for a message, and the port 115 us. The first channel is promised little at
-/// the port. Each later one takes its transmission from all, which they have to spare at their hosts.
+/// Twelve hosts take a millisecond for a message, and the port 115 us. The first channel is promised little
+/// at the port. Each later one takes its transmission from all, which they have to spare at their hosts.
 #[test]
 fn a_port_by_rates_takes_time_that_is_left_at_the_hosts() {
     let hosts: Vec<String> = (0..12).map(|n| format!("h{n}")).collect();

@@ -188,7 +188,7 @@ fn a_budget_that_is_never_spent_is_not_waited_for() {
     assert_eq!(terms(&host, &[request(1, 5000)]), [100, 13, 10 + 10 + 2 * 30 + 3 * 23]);
 }
 
-/// By turns of a budget 1 ms more; without one the same. What takes all of the CPU has no bound.
+/// By turns of a budget 1 ms more; without one the same. Work that takes all of the CPU has no bound.
 #[test]
 fn a_program_that_has_the_host_to_itself_needs_no_budget() {
     for reserved in [worker().reserved, None] {
