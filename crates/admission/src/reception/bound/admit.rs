@@ -253,7 +253,7 @@ impl<'a> Beside<'a> {
         }
         let every = host.programs[p].reserved.map(|(_, period)| period);
         let turns = every.and_then(|every| least_parts(&periods[p], |_| every, &arrivals));
-        let longest = [host.unspent(p, &arrivals), host.alone(p, &arrivals)];
+        let longest = [host.unspent(p, &arrivals), host.alone(&arrivals)];
         let longest = longest.into_iter().flatten().map(|longest| [Span::ZERO, Span::ZERO, longest]);
         // Of equal ones that by turns.
         turns.into_iter().chain(longest).min_by_key(|parts| total(*parts)).ok_or_else(|| {

@@ -38,12 +38,9 @@ const LONGEST: u128 = 1_000_000_000_000;
 const MOST_JUMPS: usize = 2000;
 
 impl ReceptionHost {
-    /// (12), if program `p` is the only one and there is an `L` of at most a second.
-    pub(super) fn alone(&self, p: usize, arrivals: &[Arrivals]) -> Option<Span> {
-        let [worker] = &self.programs[p..] else { return None };
-        if p > 0 {
-            return None;
-        }
+    /// (12), if there is one program only, and an `L` of at most a second.
+    pub(super) fn alone(&self, arrivals: &[Arrivals]) -> Option<Span> {
+        let [worker] = &self.programs[..] else { return None };
         let packet = ps(worker.packet);
         let work = |come: u128, window: u128| {
             (1 + come) * packet + self.spare(come + 1) + self.others(None, Level::Thread, window)
@@ -101,13 +98,13 @@ mod tests {
     #[test]
     fn a_burst_waits_for_the_packet_in_hand_and_for_turns() {
         // 10 in hand and 10: two turns of 23 in 66 us.
-        assert_eq!(host(true).alone(0, &[from(1, 5000, 0)]), Some(us(66)));
+        assert_eq!(host(true).alone(&[from(1, 5000, 0)]), Some(us(66)));
         // 10 and 30; of six packets 70 and three turns in 139 us.
-        assert_eq!(host(true).alone(0, &[from(3, 5000, 0)]), Some(us(86)));
-        assert_eq!(host(false).alone(0, &[from(6, 5000, 0)]), Some(us(139)));
+        assert_eq!(host(true).alone(&[from(3, 5000, 0)]), Some(us(86)));
+        assert_eq!(host(false).alone(&[from(6, 5000, 0)]), Some(us(139)));
         // Others share the program, and arrive up to 20 us late: after 80 us there is one more, which
         // waits for 6 of them: 10 + 70 + 69 less 80, or the first 6 for 139.
-        assert_eq!(host(true).alone(0, &[from(3, 100, 20); 2]), Some(us(139)));
+        assert_eq!(host(true).alone(&[from(3, 100, 20); 2]), Some(us(139)));
     }
 
     /// 10 us a packet each 20 us, and 23 us of each 100: 73 %.
@@ -119,16 +116,16 @@ mod tests {
         while busy(end) > end {
             end = busy(end);
         }
-        let alone = host(true).alone(0, &arrivals).unwrap();
+        let alone = host(true).alone(&arrivals).unwrap();
         assert_eq!(alone, us(10 + 50 + 69 - 20), "of the fifth, which arrives after 20 us");
         assert!(us(end) > alone.saturating_mul(2), "{end} us until no packet is left");
     }
 
     #[test]
     fn what_takes_all_of_the_cpu_leaves_no_bound() {
-        assert_eq!(host(true).alone(0, &[from(1, 12, 0)]), None);
+        assert_eq!(host(true).alone(&[from(1, 12, 0)]), None);
         let mut two = host(true);
         two.programs.push(two.programs[0]);
-        assert_eq!((two.alone(0, &[from(1, 5000, 0)]), two.alone(1, &[])), (None, None));
+        assert_eq!(two.alone(&[from(1, 5000, 0)]), None);
     }
 }
