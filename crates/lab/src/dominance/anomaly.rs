@@ -50,6 +50,11 @@ pub(super) fn anomaly(before: &Experiment, after: &Experiment, change: &FileChan
             "frames that leave a FIFO queue sooner may meet others at the next, and a linear program has few digits",
         );
     }
+    if exceeds(before, after, change) {
+        return Some(
+            "a source that kept the contract exceeds the changed one, and any number of messages may be ahead",
+        );
+    }
     match change.law {
         Law::Size
             if before.virtual_interfaces().is_some()
@@ -95,6 +100,13 @@ pub(super) fn anomaly(before: &Experiment, after: &Experiment, change: &FileChan
         }
         _ => None,
     }
+}
+
+/// Whether the source of a changed channel kept the contract before, and does not after the change.
+fn exceeds(before: &Experiment, after: &Experiment, change: &FileChange) -> bool {
+    let changed = before.channels.iter().filter(|channel| change.channels.contains(&channel.name));
+    let kept = |name: &str| after.channels.iter().find(|channel| channel.name == name).is_none_or(conforms);
+    changed.filter(|channel| conforms(channel)).any(|channel| !kept(&channel.name))
 }
 
 /// Whether a changed channel is a virtual interface of which the source exceeds the contract.

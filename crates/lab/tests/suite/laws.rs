@@ -55,6 +55,8 @@
 //!   virtual interfaces about as long.
 //! * *Shorter bursts or messages of a source* wake its application more often, if its rate stays.
 //!   Enforcement limits the messages, and not the time that a shared CPU has for its application.
+//! * *A source beyond the changed contract.* A source that kept its contract has no more than a burst ahead.
+//!   With a lower rate or burst it exceeds the contract, and any number of its messages may be ahead.
 //! * *Buffers for messages in transit.* With a longer deadline more messages of the channel are in
 //!   transit, and each has a buffer. More of its packets may be with the adapter.
 //! * *A shorter deadline than the requested one.* A channel that is refused its deadline may be promised a
