@@ -133,7 +133,7 @@ fn if_nobody_has_a_bound_there_is_one_reason() {
     let why = promises(&experiment, Formula::Corrected).unwrap_err();
     assert_eq!(
         why.sentence(),
-        "bounds hold for CPU and link both under multi-class EDF, both under fixed priorities, both in order of arrival at a host that takes no time and sends no best effort, or, under O1 or O2, the one by priorities and the other by EDF"
+        "bounds hold behind a CPU by multi-class EDF or fixed priorities, or in order of arrival at a host that takes no time and sends no best effort"
     );
 }
 
