@@ -109,7 +109,11 @@ fn bound(
     let end = |passed: &[Span]| passed.last().copied().unwrap_or_default();
     let mut passed = sums(&total.growth[flow]);
     let mut least = (end(&passed), AnalysisMethod::Total);
-    if network.flows.len() <= effort.flows
+    // Further analyses need servers without a regulator.
+    let regulated = (0..path.len()).any(|hop| network.regulates(flow, hop));
+    let within = |most: usize| network.flows.len() <= most;
+    if within(effort.flows)
+        && !regulated
         && wanted(flow, least.0)
         && let Some(logical) = logical::delays(network, total, flow)
     {
@@ -119,10 +123,7 @@ fn bound(
         }
         passed.iter_mut().zip(logical).for_each(|(passed, logical)| *passed = logical.min(*passed));
     }
-    // Other analyses need servers in a row without a regulator.
-    let regulated = (0..path.len()).any(|hop| network.regulates(flow, hop));
     if path.len() > 1 && !regulated && wanted(flow, least.0) {
-        let within = |most: usize| network.flows.len() <= most;
         let separate = if within(effort.flows) { separate::bound(shares, flow) } else { None };
         let tree = if within(effort.programs) { Tree::of(shares, flow, effort.servers) } else { None };
         let program = tree.and_then(|tree| program::bound(&tree));

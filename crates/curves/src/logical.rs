@@ -22,17 +22,17 @@ use crate::arrival::Bucket;
 use crate::network::QueueNetwork;
 use crate::total::Total;
 
-/// Bounds by hop of `flow` from its logical arrival at the server. `None` if it has no contract of messages
-/// or passes a regulator or a cyclic level, or if they are those of `total`.
+/// Bounds by hop of `flow`, which passes no regulator, from its logical arrival at the server. `None` if it
+/// has no contract of messages or is of a cyclic level, or if they are those of `total`.
 pub(crate) fn delays(network: &QueueNetwork, total: &Total, flow: usize) -> Option<Vec<Span>> {
     let own = &network.flows[flow];
     let [Bucket::Frames { size, burst, interval }] = own.source[..] else { return None };
     let jittered = total.jitter[flow].iter().any(|jitter| !jitter.is_zero());
-    let by_level = |&server: &usize| {
+    let cyclic = |&server: &usize| {
         let server = &network.servers[server];
-        !server.regulates(own.level) && (server.fifo || server.cycle(own.level).is_none())
+        !server.fifo && server.cycle(own.level).is_some()
     };
-    if burst == 1 && !jittered || !own.path.iter().all(by_level) {
+    if burst == 1 && !jittered || own.path.iter().any(cyclic) {
         return None;
     }
     let (mut network, mut total) = (network.clone(), total.clone());

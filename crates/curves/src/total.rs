@@ -15,6 +15,7 @@
 //! round lengthens, hold (Thomas, Le Boudec and Mifdaoui 2019, theorem 5).
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use laxity_units::{Bytes, Rate, Span};
 
@@ -62,7 +63,7 @@ pub(crate) struct Total {
     /// By server: the limit of what each level with a shaper sends.
     pub(crate) sent: Vec<BTreeMap<u8, Line>>,
     /// By server: levels with windows at known times, at servers on and behind no ring.
-    pub(crate) timetables: Vec<BTreeMap<u8, Timetable>>,
+    pub(crate) timetables: Vec<BTreeMap<u8, Rc<Timetable>>>,
 }
 
 /// A level at a server: its traffic, what it gets, and its frames.
@@ -160,8 +161,8 @@ impl Total {
             if let Some(sent) = share.sent {
                 self.sent[server].insert(visits[share.visits.start].level, sent);
             }
-            if let Some(table) = self.timetable(network, server, &share).filter(|_| settled) {
-                self.timetables[server].insert(visits[share.visits.start].level, table);
+            if settled && let Some(table) = self.timetable(network, server, &share) {
+                self.timetables[server].insert(visits[share.visits.start].level, Rc::new(table));
             }
             let visits = &visits[share.visits.clone()];
             let mut starts: BTreeMap<(Bytes, Bytes), Option<Span>> = BTreeMap::new();
