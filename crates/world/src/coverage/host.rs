@@ -55,6 +55,7 @@ pub(super) fn host_policies(experiment: &Experiment, node: usize) -> Result<Cove
     } = experiment.host(node);
     let Config {
         cores,
+        // See `by_rates`.
         processing: _,
         order,
         early,

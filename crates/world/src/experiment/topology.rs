@@ -127,6 +127,14 @@ impl Experiment {
         }
     }
 
+    /// In which order packets leave `station`: at a host that of its links, and not that of its CPU.
+    pub fn link_order(&self, station: usize) -> Order {
+        match self.outlet(station) {
+            Some(outlet) => outlet.config.order,
+            None => self.host(station).subsystem.link.order,
+        }
+    }
+
     /// The launch times of real-time packets that leave `station`, from their logical arrivals there;
     /// `None` where they have none.
     pub fn launch(&self, station: usize) -> Option<Span> {
@@ -156,10 +164,9 @@ impl Experiment {
     /// Whether packets that arrive at `station` before their logical arrival there are held until
     /// then, except within the horizon.
     pub fn holds(&self, station: usize) -> bool {
-        let link = || self.outlet(station).is_none().then(|| self.host(station).subsystem.link.order);
         self.launch(station).is_some()
             || waits_for_arrivals(self.order(station))
-            || link().is_some_and(waits_for_arrivals)
+            || waits_for_arrivals(self.link_order(station))
     }
 
     /// `station` in words: by its name, or as the host of that number.

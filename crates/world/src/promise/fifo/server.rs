@@ -33,22 +33,19 @@ pub(super) fn limits(
 /// The server of a link of `station`, for real-time frames of at least `smallest` bytes.
 pub(super) fn server(experiment: &Experiment, station: usize, link: LinkCosts, smallest: Bytes) -> Server {
     let server = first_come(link, smallest);
-    let strict = Server { fifo: false, below: below(experiment, station, link), ..server.clone() };
-    match experiment.outlet(station).map(|outlet| &outlet.config) {
-        None if experiment.host(station).subsystem.link.order == Order::StrictPriority => strict,
-        Some(port) if port.order == Order::StrictPriority => Server {
-            shapers: port
-                .selection
-                .as_deref()
-                .map(|it| shapers(&it.shapers, server.peak))
-                .unwrap_or_default(),
-            gates: gates(experiment, station, port),
-            cyclic: cyclic(experiment, station, port),
-            regulated: regulated(port),
-            preemption: preemption(port),
-            ..strict
-        },
-        _ => server,
+    if experiment.link_order(station) != Order::StrictPriority {
+        return server;
+    }
+    let server = Server { fifo: false, below: below(experiment, station, link), ..server };
+    let Some(outlet) = experiment.outlet(station) else { return server };
+    let port = &outlet.config;
+    Server {
+        shapers: port.selection.as_deref().map(|it| shapers(&it.shapers, server.peak)).unwrap_or_default(),
+        gates: gates(experiment, station, port),
+        cyclic: cyclic(experiment, station, port),
+        regulated: regulated(port),
+        preemption: preemption(port),
+        ..server
     }
 }
 
@@ -118,17 +115,15 @@ fn gates(experiment: &Experiment, station: usize, port: &PortConfig) -> Option<G
 /// same for all channels that go on.
 fn behind(experiment: &Experiment, station: usize) -> Option<i64> {
     let mut found: Option<i64> = None;
-    for channel in &experiment.channels {
-        for hop in channel.passages_from(station).filter(|hop| hop + 1 < channel.senders().len()) {
-            let network = &experiment.networks[channel.ways[hop]];
-            let way = network.longest_way().saturating_add(experiment.latency_into(channel.route[hop + 1]));
-            let way = i64::try_from(way.as_ps()).ok()?;
-            let way = way.checked_sub_unsigned(experiment.gap_behind(channel, hop).as_ps())?;
-            if found.is_some_and(|found| found != way) {
-                return None;
-            }
-            found = Some(way);
+    for (channel, hop) in passages_on(experiment, station) {
+        let network = &experiment.networks[channel.ways[hop]];
+        let way = network.longest_way().saturating_add(experiment.latency_into(channel.route[hop + 1]));
+        let way = i64::try_from(way.as_ps()).ok()?;
+        let way = way.checked_sub_unsigned(experiment.gap_behind(channel, hop).as_ps())?;
+        if found.is_some_and(|found| found != way) {
+            return None;
         }
+        found = Some(way);
     }
     Some(found.unwrap_or(0))
 }
@@ -145,17 +140,19 @@ fn preemption(port: &PortConfig) -> Option<FramePreemption> {
     Some(FramePreemption { from, wait: LONGEST_WAIT + rounding, overhead: OVERHEAD + rounding })
 }
 
+/// The channels that go on from `station` to another one that sends them, and their hops at `station`.
+fn passages_on(experiment: &Experiment, station: usize) -> impl Iterator<Item = (&ChannelSpec, usize)> {
+    experiment.channels.iter().flat_map(move |channel| {
+        let goes_on = |hop: &usize| hop + 1 < channel.senders().len();
+        channel.passages_from(station).filter(goes_on).map(move |hop| (channel, hop))
+    })
+}
+
 /// The cyclic classes of a port, with the paths to the next port.
 fn cyclic(experiment: &Experiment, station: usize, port: &PortConfig) -> Vec<Cyclic> {
-    let mut behind: Option<(Span, Span)> = None;
-    for channel in &experiment.channels {
-        for hop in channel.passages_from(station).filter(|hop| hop + 1 < channel.senders().len()) {
-            let way = experiment.longest_way(channel, hop);
-            let (least, most) = behind.unwrap_or((way, way));
-            behind = Some((least.min(way), most.max(way)));
-        }
-    }
-    let behind = behind.unwrap_or_default();
+    let ways = passages_on(experiment, station).map(|(channel, hop)| experiment.longest_way(channel, hop));
+    let ways = ways.map(|way| (way, way));
+    let behind = ways.reduce(|(least, most), (way, _)| (least.min(way), most.max(way))).unwrap_or_default();
     let classes = port.selection.iter().flat_map(|selection| &selection.cyclic);
     classes.map(|class| Cyclic { level: class.level, cycle: class.cycle, behind }).collect()
 }

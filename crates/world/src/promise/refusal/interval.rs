@@ -48,14 +48,10 @@ impl Beside<'_> {
         };
         // In other orders than these a packet may wait the longer the less is reserved, so there what
         // is rarer may not fit where what is more frequent does.
-        let order = |station: usize| match experiment.outlet(station) {
-            Some(outlet) => outlet.config.order,
-            None => experiment.host(station).subsystem.link.order,
-        };
         let by_deadline_or_level =
             [Order::MultiClassEdf, Order::Edf, Order::FixedPriority, Order::StrictPriority, Order::Fifo];
         let rates = |station: &usize| {
-            virtual_interfaces.is_none() && !by_deadline_or_level.contains(&order(*station))
+            virtual_interfaces.is_none() && !by_deadline_or_level.contains(&experiment.link_order(*station))
         };
         let least = if channel.senders().iter().any(rates) { least_of_some } else { least };
         let due = channel.deadline?;
