@@ -28,12 +28,11 @@ const OTHER_DEADLINES: &str = "the stations of a path are asked for other deadli
 
 /// Why no law speaks of a change, if so.
 pub(super) fn anomaly(before: &Experiment, after: &Experiment, change: &FileChange) -> Option<&'static str> {
-    let named = before.channels.iter().filter(|channel| change.channels.contains(&channel.name));
+    let named = changed(before, change);
     let divided = named.clone().any(|channel| channel.route.len() > 1);
     let renegotiates = before.virtual_interfaces().is_some_and(|via| !via.renegotiations.is_empty());
     let shortest = |experiment: &Experiment| {
-        let named = experiment.channels.iter().filter(|channel| change.channels.contains(&channel.name));
-        named.map(|channel| channel.spec.smallest_packet(experiment.packet())).min()
+        changed(experiment, change).map(|channel| channel.spec.smallest_packet(experiment.packet())).min()
     };
     let slots = |experiment: &Experiment| -> u64 {
         let of = |channel: &ChannelSpec| channel.packet_slots.saturating_add(channel.message_slots.into());
@@ -102,17 +101,24 @@ pub(super) fn anomaly(before: &Experiment, after: &Experiment, change: &FileChan
     }
 }
 
+/// The channels that `change` names, as far as `experiment` has them.
+fn changed<'a>(
+    experiment: &'a Experiment,
+    change: &'a FileChange,
+) -> impl Iterator<Item = &'a ChannelSpec> + Clone {
+    experiment.channels.iter().filter(|channel| change.channels.contains(&channel.name))
+}
+
 /// Whether the source of a changed channel kept the contract before, and does not after the change.
 fn exceeds(before: &Experiment, after: &Experiment, change: &FileChange) -> bool {
-    let changed = before.channels.iter().filter(|channel| change.channels.contains(&channel.name));
-    let kept = |name: &str| after.channels.iter().find(|channel| channel.name == name).is_none_or(conforms);
-    changed.filter(|channel| conforms(channel)).any(|channel| !kept(&channel.name))
+    let exceeds =
+        |name: &str| changed(after, change).any(|channel| channel.name == name && !conforms(channel));
+    changed(before, change).any(|channel| conforms(channel) && exceeds(&channel.name))
 }
 
 /// Whether a changed channel is a virtual interface of which the source exceeds the contract.
 fn virtual_source_exceeds(after: &Experiment, change: &FileChange) -> bool {
-    let mut changed = after.channels.iter().filter(|channel| change.channels.contains(&channel.name));
-    after.virtual_interfaces().is_some() && changed.any(|channel| !conforms(channel))
+    after.virtual_interfaces().is_some() && changed(after, change).any(|channel| !conforms(channel))
 }
 
 /// Whether a channel that asks for a jitter has a smaller smallest message after the change.
@@ -382,13 +388,11 @@ pub(super) fn closer(experiment: &Experiment, change: &FileChange) -> Option<&'s
 
 /// Whether a station of its path shares a link by rates.
 fn by_rates(experiment: &Experiment, channel: &ChannelSpec) -> bool {
-    let by_rates = |station: &usize| match experiment.outlet(*station) {
-        Some(outlet) => outlet.config.order.has_latency(),
-        None => {
-            experiment.host(*station).subsystem.link.order.has_latency()
-                || matches!(experiment.adapter(*station), AdapterSpec::Described(_))
-        }
+    let described = |station: usize| {
+        experiment.outlet(station).is_none()
+            && matches!(experiment.adapter(station), AdapterSpec::Described(_))
     };
+    let by_rates = |station: &usize| experiment.link_order(*station).has_latency() || described(*station);
     channel.route.iter().any(by_rates)
 }
 
