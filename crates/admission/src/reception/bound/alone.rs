@@ -68,27 +68,14 @@ impl ReceptionHost {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Service, Turn, Worker};
+    use super::super::Worker;
+    use super::super::tests::{polled, us, worker};
     use super::*;
-
-    fn us(n: u64) -> Span {
-        Span::from_us(n)
-    }
 
     /// A program of 10 us a packet, without a budget, beside ticks each 100 us that take 23 us.
     fn host(rest: bool) -> ReceptionHost {
-        let service = Service {
-            turn: Turn::Ticks { least: us(100), most: us(100) },
-            quota: 4,
-            real_time: 2,
-            signal: us(3),
-            switch: Span::ZERO,
-            packet: us(5),
-            slots: 64,
-            buffers: Some(64),
-        };
-        let worker = Worker { work: us(10), packet: us(10), reserved: None, rest };
-        ReceptionHost { interfaces: vec![service], programs: vec![worker] }
+        let worker = Worker { reserved: None, rest, ..worker() };
+        ReceptionHost { interfaces: vec![polled()], programs: vec![worker] }
     }
 
     fn from(burst: u32, interval: u64, jitter: u64) -> Arrivals {

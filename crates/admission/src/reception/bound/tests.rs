@@ -5,12 +5,12 @@ use laxity_units::Bytes;
 use super::*;
 use laxity_qos::traffic::TrafficSpec;
 
-fn us(n: u64) -> Span {
+pub(super) fn us(n: u64) -> Span {
     Span::from_us(n)
 }
 
 /// Polled every 100 us, 4 packets of 5 us of which 2 are real time's, at 3 us a tick.
-fn polled() -> Service {
+pub(super) fn polled() -> Service {
     Service {
         turn: Turn::Ticks { least: us(100), most: us(100) },
         quota: 4,
@@ -28,7 +28,7 @@ fn reserved() -> Service {
 }
 
 /// 10 us a packet, 30 us of each millisecond.
-fn worker() -> Worker {
+pub(super) fn worker() -> Worker {
     Worker { work: us(10), packet: us(10), reserved: Some((us(30), us(1000))), rest: true }
 }
 
