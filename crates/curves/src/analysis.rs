@@ -84,7 +84,16 @@ pub fn bounds_where(
 ) -> Vec<Result<FlowBound, Unbounded>> {
     let total = Total::of(network);
     let mut shares = Shares::new(network, &total);
-    (0..network.flows.len()).map(|flow| bound(&mut shares, flow, effort, &wanted)).collect()
+    // Analyses of a copy need its frames to count at all of its hops.
+    let led = |flow: usize| {
+        let further = network.flows.len() <= effort.flows.max(effort.programs);
+        (further && network.flows[flow].copy.is_some()).then(|| network.led_by(flow))
+    };
+    let of = |flow: usize| match led(flow) {
+        Some(led) => bound(&mut Shares::new(&led, &total), flow, effort, &wanted),
+        None => bound(&mut shares, flow, effort, &wanted),
+    };
+    (0..network.flows.len()).map(of).collect()
 }
 
 fn bound(

@@ -53,7 +53,8 @@ impl Total {
             let lower = longest(network, &visits[start..]).max(spec.below);
             let entries: Vec<Entry> = own.iter().map(|visit| self.entry(network, cyclic, visit)).collect();
             fits &= self.known(network, own);
-            for (visit, entry) in own.iter().zip(&entries) {
+            let counted = |(visit, _): &(&Visit, &Entry)| network.counts(visit.flow, visit.hop);
+            for (visit, entry) in own.iter().zip(&entries).filter(counted) {
                 let source = network.limits(visit.flow, visit.hop);
                 let cycle = u128::from(cyclic.cycle.as_ps());
                 let most = source.iter().map(|bucket| bucket.within(entry.jitter, cycle)).min();

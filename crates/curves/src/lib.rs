@@ -41,4 +41,4 @@ pub use analysis::{AnalysisMethod, Effort, FlowBound, Unbounded, bounds, bounds_
 pub use arrival::Bucket;
 pub use cyclic::Cyclic;
 pub use gates::Gates;
-pub use network::{Flow, FramePreemption, Invalid, QueueNetwork, Server};
+pub use network::{CopyOf, Flow, FramePreemption, Invalid, QueueNetwork, Server};

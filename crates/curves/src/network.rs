@@ -112,6 +112,17 @@ pub struct Flow {
     pub shortest: Bytes,
     /// Longest frame, with all that surrounds it on a link.
     pub longest: Bytes,
+    /// The flow of a multicast of which it is a copy; `None` for a flow of its own.
+    pub copy: Option<CopyOf>,
+}
+
+/// A copy of a multicast flow: the first servers of its path send each frame once, for both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CopyOf {
+    /// Index of the flow that is copied, of the same frames and limits; less than that of the copy.
+    pub flow: usize,
+    /// Servers at the beginning of both paths that send a frame once; at least 1.
+    pub hops: usize,
 }
 
 impl Flow {
@@ -127,6 +138,7 @@ impl Flow {
             entry: None,
             shortest: size,
             longest: size,
+            copy: None,
         }
     }
 }
@@ -139,7 +151,8 @@ pub enum Invalid {
         /// Index of the server.
         server: usize,
     },
-    /// The path or the entry of the flow is empty, names no server, or visits a server twice.
+    /// The path or the entry of the flow is empty, names no server, or visits a server twice; or it begins
+    /// otherwise than the flow of which it is a copy.
     Path {
         /// Index of the flow.
         flow: usize,
@@ -185,6 +198,8 @@ pub struct QueueNetwork {
     pub(crate) visits: Vec<Vec<Visit>>,
     /// By flow: its first hop with a regulator, and its limits from there on.
     shaped: Vec<Option<(usize, Vec<Bucket>)>>,
+    /// By flow: the hop from which its frames count. Those before count as frames of another flow.
+    counted: Vec<usize>,
 }
 
 impl QueueNetwork {
@@ -219,7 +234,13 @@ impl QueueNetwork {
             let twice = |(hop, server): (usize, &usize)| flow.path[..hop].contains(server);
             let entered = flow.entry.is_none_or(|entry| known(&entry) && !flow.path.contains(&entry));
             let passes = !flow.path.is_empty() && flow.path.iter().all(known);
-            if !entered || !passes || flow.path.iter().enumerate().any(twice) {
+            let begins = |CopyOf { flow: of, hops }: CopyOf| {
+                let other = flows[..index].get(of)?;
+                let alike = hops > 0 && flow.path.get(..hops)? == other.path.get(..hops)?;
+                Some(alike && (flow.entry, flow.level) == (other.entry, other.level))
+            };
+            let begins = flow.copy.is_none_or(|copy| begins(copy) == Some(true));
+            if !entered || !passes || !begins || flow.path.iter().enumerate().any(twice) {
                 return Err(Invalid::Path { flow: index });
             }
             for (hop, &server) in flow.path.iter().enumerate() {
@@ -237,7 +258,26 @@ impl QueueNetwork {
             Some((first, flow.source.iter().map(|bucket| bucket.in_bits()).collect()))
         };
         let shaped = flows.iter().map(shaped).collect();
-        Ok(Self { servers, flows, visits, shaped })
+        let counted = flows.iter().map(|flow| flow.copy.map_or(0, |copy| copy.hops)).collect();
+        Ok(Self { servers, flows, visits, shaped, counted })
+    }
+
+    /// Whether the frames of a flow count at a hop. Those of a copy do from where it is made.
+    pub(crate) fn counts(&self, flow: usize, hop: usize) -> bool {
+        hop >= self.counted[flow]
+    }
+
+    /// The network in which the frames of `flow` count at all of its hops: a flow of which it is a copy
+    /// counts from where the two part.
+    pub(crate) fn led_by(&self, flow: usize) -> Self {
+        let mut network = self.clone();
+        network.counted[flow] = 0;
+        let mut copy = self.flows[flow].copy;
+        while let Some(CopyOf { flow, hops }) = copy {
+            network.counted[flow] = hops;
+            copy = self.flows[flow].copy;
+        }
+        network
     }
 
     /// Whether a regulator is before hop `hop` of `flow`.

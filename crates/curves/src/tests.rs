@@ -2,7 +2,9 @@
 
 use laxity_units::{Bytes, Rate, Span};
 
-use crate::{AnalysisMethod, Bucket, Effort, Flow, FlowBound, Gates, Invalid, QueueNetwork, Server, bounds};
+use crate::{
+    AnalysisMethod, Bucket, CopyOf, Effort, Flow, FlowBound, Gates, Invalid, QueueNetwork, Server, bounds,
+};
 
 const LINK: Server = Server::by_level(Rate::from_bits_per_sec(100_000_000));
 
@@ -152,6 +154,41 @@ fn a_burst_of_its_own_delays_no_flow() {
     assert_eq!(us(&of(vec![LINK], vec![dense(9)])), [120.0]);
 }
 
+/// A flow and two copies of it, of 40 us, with one other of 80 us at the first server. The link there has each
+/// frame once, and so has server 1, behind which the second copy is made of the first.
+#[test]
+fn a_copied_frame_passes_a_shared_link_once() {
+    let copy = |path: &[usize], flow_, hops| Flow {
+        copy: Some(CopyOf { flow: flow_, hops }),
+        ..flow(path, 0, 500, 4000)
+    };
+    let other = flow(&[0, 3], 0, 1000, 4000);
+    let all = vec![flow(&[0, 2], 0, 500, 4000), copy(&[0, 1, 2], 0, 1), copy(&[0, 1, 3], 1, 2), other];
+    let found = us(&of(vec![LINK; 4], all.clone()));
+    // At server 2 the frame of the other link can arrive together with the one of this.
+    assert_eq!(found[..2], [120.0 + 80.0, 120.0 + 40.0 + 80.0]);
+    // At server 3 the frames of both links wait for each other.
+    assert_eq!(found[2..], [120.0 + 40.0 + 120.0, 120.0 + 120.0]);
+    let apart = all.into_iter().map(|flow| Flow { copy: None, ..flow }).collect();
+    assert!(us(&of(vec![LINK; 4], apart)).iter().zip(found).all(|(apart, copied)| *apart > copied));
+}
+
+/// All analyses count the burst of a copy at the servers that it shares, and once: they give the copy the
+/// bound that it would have alone.
+#[test]
+fn a_copy_has_the_bound_of_a_flow_alone() {
+    let fast = Rate::from_bits_per_sec(200_000_000);
+    let fast = Server { rate: fast, peak: fast, ..LINK };
+    let main = |path: &[usize]| at_once(16, flow(path, 0, 500, 2000));
+    let others: Vec<Flow> = [0, 1, 2, 3].map(|server| flow(&[server], 0, 500, 2000)).to_vec();
+    let alone = of(vec![fast.clone(); 4], [vec![main(&[0, 1, 2])], others.clone()].concat());
+    let copy = Flow { copy: Some(CopyOf { flow: 0, hops: 2 }), ..main(&[0, 1, 2]) };
+    let both = of(vec![fast; 4], [vec![main(&[0, 1, 3]), copy], others].concat());
+    let [alone, both] = [&alone[0], &both[1]].map(|bound| bound.as_ref().expect("a bound"));
+    assert_eq!(both, alone);
+    assert_ne!(alone.method, AnalysisMethod::Total);
+}
+
 #[test]
 fn what_has_no_meaning_is_refused() {
     let slow = Server { rate: Rate::from_bits_per_sec(200_000_000), ..LINK };
@@ -162,6 +199,11 @@ fn what_has_no_meaning_is_refused() {
         assert_eq!(invalid(LINK, Flow { path, ..good.clone() }), Invalid::Path { flow: 0 });
     }
     assert_eq!(invalid(LINK, Flow { entry: Some(0), ..good.clone() }), Invalid::Path { flow: 0 });
+    for (copy, path) in [((0, 1), vec![1]), ((0, 0), vec![0]), ((0, 2), vec![0, 1]), ((1, 1), vec![0])] {
+        let copy = Flow { path, copy: Some(CopyOf { flow: copy.0, hops: copy.1 }), ..good.clone() };
+        let network = QueueNetwork::new(vec![LINK; 2], vec![good.clone(), copy]);
+        assert_eq!(network.expect_err("no network"), Invalid::Path { flow: 1 });
+    }
     for source in [vec![], vec![Bucket::Fluid { burst: Bytes::new(499), rate: LINK.rate }]] {
         assert_eq!(invalid(LINK, Flow { source, ..good.clone() }), Invalid::Source { flow: 0 });
     }

@@ -361,7 +361,8 @@ impl Total {
     /// counted in frames, or if the steps are too many.
     pub(crate) fn stairs(&self, network: &QueueNetwork, visits: &[Visit], busy: u128) -> Option<Vec<Stair>> {
         let mut at = vec![0];
-        for visit in visits {
+        let counted = || visits.iter().filter(|visit| network.counts(visit.flow, visit.hop));
+        for visit in counted() {
             let jitter = u128::from(self.jitter[visit.flow][visit.hop].as_ps());
             for bucket in network.limits(visit.flow, visit.hop) {
                 let Bucket::Frames { interval, .. } = bucket else { return None };
@@ -378,7 +379,7 @@ impl Total {
         at.dedup();
         let come = |at: u128| {
             let (mut bits, mut frames) = (0_u128, 0_u128);
-            for visit in visits {
+            for visit in counted() {
                 let (flow, jitter) = (&network.flows[visit.flow], self.jitter[visit.flow][visit.hop]);
                 let messages = |bucket: &Bucket| match *bucket {
                     Bucket::Fluid { .. } => None,
@@ -398,9 +399,9 @@ impl Total {
         at.into_iter().map(come).collect()
     }
 
-    /// The arrival curve of a flow at a hop.
+    /// The arrival curve of a flow at a hop; nothing where its frames count as those of another.
     pub(crate) fn arrival(&self, network: &QueueNetwork, visit: &Visit) -> Arrival {
-        Arrival::of(network.limits(visit.flow, visit.hop), self.jitter[visit.flow][visit.hop])
+        self.changed(network, visit, |limit| limit)
     }
 
     /// The arrival curve of a flow at a hop if `change` were its limits.
@@ -410,6 +411,9 @@ impl Total {
         visit: &Visit,
         change: impl Fn(Bucket) -> Bucket,
     ) -> Arrival {
+        if !network.counts(visit.flow, visit.hop) {
+            return Arrival::none();
+        }
         let limits = network.limits(visit.flow, visit.hop).iter().map(|bucket| change(*bucket));
         Arrival::of(&limits.collect::<Vec<_>>(), self.jitter[visit.flow][visit.hop])
     }

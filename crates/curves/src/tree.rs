@@ -175,10 +175,13 @@ impl Tree {
             // A flow of another level waited elsewhere at the server before.
             let waited =
                 |from: usize, visit: &Visit| queued(from) && network.together(from, level, visit.flow);
-            let inside = |visit: &Visit| visit.hop > 0 && visit.from.is_some_and(|from| waited(from, visit));
+            let counts = |visit: &Visit| network.counts(visit.flow, visit.hop);
+            // The frames of a copy that is made behind the server before counted as another's there.
+            let counted = |visit: &Visit| visit.hop > 0 && network.counts(visit.flow, visit.hop - 1);
+            let inside = |visit: &Visit| counted(visit) && visit.from.is_some_and(|from| waited(from, visit));
             let visits = &network.visits[server][shares.at(server, level)?.visits.clone()];
             let mut classes: BTreeMap<(Option<usize>, Vec<usize>), Vec<Visit>> = BTreeMap::new();
-            for visit in visits.iter().filter(|visit| !inside(visit)) {
+            for visit in visits.iter().filter(|visit| counts(visit) && !inside(visit)) {
                 let nodes = self.passed(network, entry, level, visit);
                 classes.entry((visit.from, nodes)).or_default().push(*visit);
             }

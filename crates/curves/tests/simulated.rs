@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-use laxity_curves::{Bucket, Effort, Flow, QueueNetwork, Server, bounds};
+use laxity_curves::{Bucket, CopyOf, Effort, Flow, QueueNetwork, Server, bounds};
 use laxity_units::{Bytes, Rate, Span};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -216,7 +216,17 @@ fn simulate(
                 events.push(Reverse((end, Event::Free { server })));
                 let arrived = end + servers[server].propagation.as_ps();
                 frames[frame].hop += 1;
-                match flows[flow].path.get(frames[frame].hop) {
+                let hop = frames[frame].hop;
+                for (flow, _) in
+                    flows.iter().enumerate().filter(|(_, it)| it.copy == Some(CopyOf { flow, hops: hop }))
+                {
+                    match flows[flow].path.get(hop) {
+                        Some(_) => events.push(Reverse((arrived, Event::Source { frame: frames.len() }))),
+                        None => worst[flow] = worst[flow].max(arrived.saturating_sub(since)),
+                    }
+                    frames.push(Frame { flow, size, hop, since });
+                }
+                match flows[flow].path.get(hop) {
                     Some(_) => events.push(Reverse((arrived, Event::Source { frame }))),
                     None => worst[flow] = worst[flow].max(arrived.saturating_sub(since)),
                 }
@@ -243,7 +253,17 @@ fn flow(&(path, level, size, burst, interval, fluid): &Draw, servers: usize) -> 
     } else {
         vec![Bucket::Frames { size: longest, burst, interval: Span::from_us(interval) }]
     };
-    Flow { path, level, source, jitter: Span::ZERO, tolerance: Span::ZERO, entry: None, shortest, longest }
+    Flow { level, source, shortest, longest, ..Flow::of_frames(path, Vec::new(), longest) }
+}
+
+/// A copy of flow `of` that parts from it behind `hops` servers, and goes on over those of `path` that it has
+/// not passed.
+fn copy(flows: &[Flow], of: usize, hops: usize, path: &[usize]) -> Flow {
+    let own = &flows[of];
+    let hops = 1 + hops % own.path.len();
+    let mut shared = own.path[..hops].to_vec();
+    shared.extend(path.iter().filter(|server| !own.path[..hops].contains(server)));
+    Flow { path: shared, copy: Some(CopyOf { flow: of, hops }), ..own.clone() }
 }
 
 /// Arrivals within the limit of a drawn flow: bursts after pauses, then one frame an interval.
@@ -330,11 +350,16 @@ proptest! {
         servers in vec(server(), 2..6),
         draws in vec((draw(), 0_u64..40, vec(any::<u8>(), 1..12)), 2..9),
         one_level in any::<bool>(),
+        copies in vec((any::<prop::sample::Index>(), 0_usize..5, draw()), 0..5),
         chance in vec(prop_oneof![Just(255_u8), Just(0), any::<u8>()], 1..40),
     ) {
         let flows: Vec<Flow> = draws.iter().map(|(draw, ..)| flow(draw, servers.len())).collect();
-        let flows: Vec<Flow> =
+        let mut flows: Vec<Flow> =
             flows.into_iter().map(|flow| if one_level { Flow { level: 0, ..flow } } else { flow }).collect();
+        for (of, hops, path) in copies {
+            let of = of.index(flows.len());
+            flows.push(copy(&flows, of, hops, &flow(&path, servers.len()).path));
+        }
         let mut sent = Vec::new();
         for (index, (draw, offset, pauses)) in draws.iter().enumerate() {
             let own = arrivals(index, draw, offset * 20 * US, pauses);
@@ -356,6 +381,7 @@ proptest! {
         servers in vec(server(), 2..6),
         regulates in vec(prop::bool::weighted(0.8), 5),
         draws in vec((draw(), 0_u64..40, vec(any::<u8>(), 1..12), 0_usize..5, 0_u64..200, any::<bool>()), 2..9),
+        copies in vec((any::<prop::sample::Index>(), 0_usize..5, draw()), 0..3),
         chance in vec(prop_oneof![Just(255_u8), Just(0), any::<u8>()], 1..40),
     ) {
         let mut servers = servers;
@@ -387,6 +413,10 @@ proptest! {
                 sent.push((comes, flow, size, since));
             }
             flows.push(flow);
+        }
+        for (of, hops, path) in copies {
+            let of = of.index(flows.len());
+            flows.push(copy(&flows, of, hops, &flow(&path, servers.len()).path));
         }
         let network = QueueNetwork::new(servers.clone(), flows.clone()).expect("a network");
         let worst = simulate(&servers, &flows, &sent, &chance);
