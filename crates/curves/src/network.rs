@@ -121,7 +121,8 @@ pub struct Flow {
 pub struct CopyOf {
     /// Index of the flow that is copied, of the same frames and limits; less than that of the copy.
     pub flow: usize,
-    /// Servers at the beginning of both paths that send a frame once; at least 1.
+    /// Servers at the beginning of both paths that send a frame once; at least 1. Behind them it is for
+    /// another server than the flow and all other copies.
     pub hops: usize,
 }
 
@@ -237,7 +238,12 @@ impl QueueNetwork {
             let begins = |CopyOf { flow: of, hops }: CopyOf| {
                 let other = flows[..index].get(of)?;
                 let alike = hops > 0 && flow.path.get(..hops)? == other.path.get(..hops)?;
-                Some(alike && (flow.entry, flow.level) == (other.entry, other.level))
+                let next = flow.path.get(hops);
+                let siblings = flows[..index].iter().filter(|other| other.copy == flow.copy);
+                let meets = std::iter::once(other)
+                    .chain(siblings)
+                    .any(|other| next.is_some() && other.path.get(hops) == next);
+                Some(alike && !meets && (flow.entry, flow.level) == (other.entry, other.level))
             };
             let begins = flow.copy.is_none_or(|copy| begins(copy) == Some(true));
             if !entered || !passes || !begins || flow.path.iter().enumerate().any(twice) {

@@ -256,14 +256,27 @@ fn flow(&(path, level, size, burst, interval, fluid): &Draw, servers: usize) -> 
     Flow { level, source, shortest, longest, ..Flow::of_frames(path, Vec::new(), longest) }
 }
 
-/// A copy of flow `of` that parts from it behind `hops` servers, and goes on over those of `path` that it has
-/// not passed.
-fn copy(flows: &[Flow], of: usize, hops: usize, path: &[usize]) -> Flow {
+/// Adds a copy of flow `of` that has `hops` servers of its path, and then those of `path` that are not of them.
+/// It is made where it parts from the last of the flow and its copies.
+fn add_copy(flows: &mut Vec<Flow>, of: usize, hops: usize, path: &[usize]) {
     let own = &flows[of];
-    let hops = 1 + hops % own.path.len();
-    let mut shared = own.path[..hops].to_vec();
-    shared.extend(path.iter().filter(|server| !own.path[..hops].contains(server)));
-    Flow { path: shared, copy: Some(CopyOf { flow: of, hops }), ..own.clone() }
+    let mut shared = own.path[..1 + hops % own.path.len()].to_vec();
+    shared.extend(path.iter().filter(|server| !shared.contains(server)).collect::<Vec<_>>());
+    let root = |flow: usize| {
+        std::iter::successors(Some(flow), |flow| Some(flows[*flow].copy?.flow)).last().expect("the first")
+    };
+    let common = |flow: &usize| {
+        flows[*flow].path.iter().zip(&shared).take_while(|(server, other)| server == other).count()
+    };
+    let group = (0..flows.len()).filter(|flow| root(*flow) == root(of));
+    let (hops, mut flow) = group.map(|flow| (common(&flow), flow)).max().expect("the flow");
+    if hops == shared.len() || hops == flows[flow].path.len() {
+        return;
+    }
+    while let Some(copy) = flows[flow].copy.filter(|copy| copy.hops >= hops) {
+        flow = copy.flow;
+    }
+    flows.push(Flow { path: shared, copy: Some(CopyOf { flow, hops }), ..flows[of].clone() });
 }
 
 /// Arrivals within the limit of a drawn flow: bursts after pauses, then one frame an interval.
@@ -358,7 +371,7 @@ proptest! {
             flows.into_iter().map(|flow| if one_level { Flow { level: 0, ..flow } } else { flow }).collect();
         for (of, hops, path) in copies {
             let of = of.index(flows.len());
-            flows.push(copy(&flows, of, hops, &flow(&path, servers.len()).path));
+            add_copy(&mut flows, of, hops, &flow(&path, servers.len()).path);
         }
         let mut sent = Vec::new();
         for (index, (draw, offset, pauses)) in draws.iter().enumerate() {
@@ -416,7 +429,13 @@ proptest! {
         }
         for (of, hops, path) in copies {
             let of = of.index(flows.len());
-            flows.push(copy(&flows, of, hops, &flow(&path, servers.len()).path));
+            let before = flows.len();
+            add_copy(&mut flows, of, hops, &flow(&path, servers.len()).path);
+            // The delays of a copy count from the same instants.
+            let regulated = |flow: &Flow| flow.path.iter().any(|it| has_regulator(&servers[*it], flow.level));
+            if flows[before..].iter().any(|copy| regulated(copy) != regulated(&flows[of])) {
+                flows.truncate(before);
+            }
         }
         let network = QueueNetwork::new(servers.clone(), flows.clone()).expect("a network");
         let worst = simulate(&servers, &flows, &sent, &chance);
