@@ -18,6 +18,7 @@ mod host;
 mod names;
 mod network;
 mod nodes;
+mod receivers;
 mod reception;
 mod row;
 mod selection;

@@ -12,6 +12,7 @@ mod live;
 pub(crate) mod managed;
 mod measured;
 mod meters;
+mod multicast;
 mod networks;
 mod observer;
 mod opening;
@@ -44,6 +45,7 @@ pub(crate) use buses::{COPIES, user as user_of_bus};
 use legs::Legs;
 pub use live::{Live, LiveChannel};
 pub(crate) use measured::Measured;
+use multicast::Copies;
 use networks::Networks;
 use observer::Observer;
 pub use observer::{Along, Departed};
@@ -159,6 +161,7 @@ impl<'a, 'f, T: TraceSink, O: Outside> Assembly<'a, 'f, T, O> {
             experiment,
             legs: Legs::new(experiment, &laps, &promises, &notices),
             laps,
+            copies: Copies::new(experiment),
             networks,
             flying: Slots::default(),
             meters: Vec::new(),
@@ -286,8 +289,9 @@ impl<'a, 'f, T: TraceSink, O: Outside> Assembly<'a, 'f, T, O> {
     }
 
     fn snapshot(&self, at: Time) -> Snapshot {
+        let numbers = (&self.around.laps, &self.around.copies);
         Snapshot::of_meters(at, &self.around.meters)
-            .with((&self.nodes, &self.switches, &self.terminals), &self.around.laps)
+            .with(self.experiment, (&self.nodes, &self.switches, &self.terminals), numbers)
     }
 
     /// The counts of a channel so far, as far as its hosts are here.

@@ -254,7 +254,7 @@ fn apart(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
 /// bounds.
 fn agree(experiment: &Experiment, node: usize, levels: u32) -> Result<(), Uncovered> {
     let real_time = || experiment.channels.iter().filter(|channel| channel.class == Class::RealTime);
-    let here = || real_time().filter(|channel| channel.route.contains(&node));
+    let here = || real_time().filter(|channel| channel.passages(node).next().is_some());
     let by_hand = here().all(|channel| channel.level.is_some());
     let asking: usize = real_time().map(|channel| channel.passages(node).count()).sum();
     // The number of copies is not known yet.
@@ -341,6 +341,8 @@ fn channel(channel: &ChannelSpec, host: &HostSpec) -> Result<(), Uncovered> {
         route: _,
         ways: _,
         received: _,
+        // See `experiment/multicast.rs`.
+        copy: _,
         class: _,
         // Whether it fits is what admission answers; sizes outside it are refused or carried in its
         // pieces.

@@ -8,6 +8,7 @@ mod contract;
 mod cores;
 mod laps;
 mod meters;
+mod multicast;
 mod receiver;
 mod regulators;
 mod signalling;
@@ -41,6 +42,7 @@ pub use contract::{ByContract, MOST_SLOTS, unfinished};
 pub use cores::{ChannelCores, Placed, Placement};
 pub use laps::Laps;
 pub use laxity_signalling::division::Division;
+pub use multicast::CopyOf;
 pub use receiver::{InterfaceSpec, ProgramSpec, ReceiverSpec};
 pub(crate) use regulators::Regulators;
 pub use signalling::{

@@ -3,10 +3,12 @@
 use laxity_qos::traffic::TrafficSpec;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::Bytes;
-use laxity_world::experiment::{ByContract, MOST_SLOTS, unfinished};
+use laxity_world::experiment::{ByContract, CopyOf, MOST_SLOTS, unfinished};
 
+mod further;
 mod place;
 
+use further::Further;
 use place::{cores_of, ends_of, interface_of, no_reader, program_of, size_of};
 
 use super::contract::contract;
@@ -37,14 +39,15 @@ pub(super) fn channels(
     let mut named: std::collections::BTreeMap<String, Range<usize>> = Default::default();
     let mut chances = Vec::new();
     for part in raw {
-        let Read { channel, after, count, name, routes, late } = match channel(cx, library, part, around) {
+        let Read { channel, after, count, name, routes, further, late } = match channel(cx, library, part, around)
+        {
             Ok(read) => read,
             Err(reported) => {
                 outcome = Err(reported);
                 continue;
             }
         };
-        if channels.len() + count > MOST_CHANNELS {
+        if channels.len() + count * (1 + further.len()) > MOST_CHANNELS {
             let reason = format!("with this channel there are more than {MOST_CHANNELS}");
             return Err(cx.fault(&name, reason, "lower a `count`"));
         }
@@ -66,9 +69,19 @@ pub(super) fn channels(
             }
             let stagger = channel.stagger.saturating_mul(u64::from(channel.streams));
             let source = staggered(&channel.source, stagger, copy);
-            let Route { stations: route, ways, received } = routes[copy as usize % routes.len()].clone();
-            let channel = channel.clone();
-            channels.push(ChannelSpec { name: name_of_copy, source, route, ways, received, ..channel });
+            let turn = |routes: &[Route]| routes[copy as usize % routes.len()].clone();
+            let first = channels.len();
+            let receivers = further.iter().map(|it| (format!("{name_of_copy}-{}", it.name), &it.span, turn(&it.routes)));
+            let all: Vec<(String, &Range<usize>, Route)> =
+                std::iter::once((name_of_copy.clone(), &name, turn(&routes))).chain(receivers).collect();
+            let legs: Vec<(&Route, &Range<usize>)> = all.iter().map(|(_, span, route)| (route, *span)).collect();
+            let copies = further::copies(cx, &legs)?;
+            for ((name, _, route), copy) in all.into_iter().zip(copies) {
+                let Route { stations: route, ways, received } = route;
+                let copy = copy.map(|copy| CopyOf { channel: first + copy.channel, ..copy });
+                let (channel, source) = (channel.clone(), source.clone());
+                channels.push(ChannelSpec { name, source, route, ways, received, copy, ..channel });
+            }
         }
     }
     outcome?;
@@ -119,6 +132,8 @@ struct Read {
     name: Range<usize>,
     /// The copies' routes.
     routes: Vec<Route>,
+    /// Its further receivers.
+    further: Vec<Further>,
     /// The place of its `late`.
     late: Option<Range<usize>>,
 }
@@ -142,10 +157,16 @@ fn channel(
     let count = keys.count.value.map(|count| count.map(|count| count.small() as usize));
     let most = count.ok().flatten().unwrap_or(usize::MAX);
     let routed = keys.route.is_some();
-    let routes = around.way.routes(cx, (&keys.from, &keys.to, keys.route.take()), most, &owner);
+    let routes = around.way.routes(cx, (Some(&keys.from), &keys.to, keys.route.take()), most, &owner);
+    let receivers = keys.receivers.as_ref().map(|list| list.span.clone());
+    let further = further::further(cx, keys.receivers.take(), (&keys.from, routed), most, around);
+    let ends_at = routes.clone().and_then(|routes| {
+        let further = further.iter().flatten().flat_map(|further| further.routes.clone());
+        Ok(routes.into_iter().chain(further).collect::<Vec<Route>>())
+    });
     let said = [keys.core.placed(), cx.optional(of_source), cx.optional(of_reader)];
-    let cores = cores_of(cx, said, routes.as_deref().unwrap_or_default(), around);
-    let ends = ends_of(cx, &routes, (&owner, &what), around);
+    let cores = cores_of(cx, said, ends_at.as_deref().unwrap_or_default(), around);
+    let ends = ends_of(cx, &ends_at, (&owner, &what), around);
     let interface = interface_of(cx, &keys.interface, &owner, &what, &ends);
     let program = program_of(cx, &keys.program, &ends);
     let at_interface = !matches!(ends, Ok(None));
@@ -225,7 +246,7 @@ fn channel(
     let level = no_best_effort(cx, &keys.level, "best effort is below all levels", help);
     let contract = match class {
         Ok(Class::RealTime) => {
-            let hops = routes.as_deref().unwrap_or_default().iter().map(|route| route.stations.len());
+            let hops = ends_at.as_deref().unwrap_or_default().iter().map(|route| route.stations.len());
             let what = (what.as_str(), hops.min().unwrap_or(1));
             contract(cx, &keys, &owner, what, around).map(Some)
         }
@@ -341,6 +362,11 @@ fn channel(
     }
     let spec = TrafficSpec { max_message: size, min_message, burst, min_interval };
     let routes = routes?;
+    let further = further?;
+    if let Some(key) = receivers {
+        let with = (source.after.is_some(), keys.late.at.is_some(), carries.is_some());
+        further::fits(cx, &key, with, around)?;
+    }
     let received = routes.iter().all(|route| route.received) && !around.reception.is_alone();
     no_reader(cx, keys.reader.as_ref(), at_interface && received)?;
     let has_no_slots = |reader: &Part<RawReader>| reader.value.as_ref().is_ok_and(|it| it.slots.is_none());
@@ -365,6 +391,7 @@ fn channel(
         route: Vec::new(),
         ways: Vec::new(),
         received: false,
+        copy: None,
         carries,
         class: class?,
         spec,
@@ -410,5 +437,5 @@ fn channel(
             &span,
         )?;
     }
-    Ok(Read { channel, after: source.after, count: count?, name: span, routes, late: keys.late.at })
+    Ok(Read { channel, after: source.after, count: count?, name: span, routes, further, late: keys.late.at })
 }

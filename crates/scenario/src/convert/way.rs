@@ -34,9 +34,10 @@ pub(super) enum Way {
     Unknown(Reported),
 }
 
-/// How the way of a channel is written: its ends, or all that it passes.
+/// How the way of a channel is written: its ends, or all that it passes. A further receiver with a route
+/// has no key for where it starts.
 pub(super) type AsWritten<'k> =
-    (&'k Key<Option<NodeName>>, &'k Key<Option<NodeName>>, Option<List<Written<Name>>>);
+    (Option<&'k Key<Option<NodeName>>>, &'k Key<Option<NodeName>>, Option<List<Written<Name>>>);
 
 /// By root: for every place the one before it.
 type Trees = BTreeMap<usize, Vec<Option<usize>>>;
@@ -106,6 +107,7 @@ impl Way {
                     let help = "remove this, or describe the nodes by name, as `[node.NAME]`";
                     return Err(cx.fault(&route.span, "nodes without names have one way between them", help));
                 }
+                let from = from.expect("a way without a route has both ends");
                 let (from, to) = ends(cx, (*stations, *relays), from, to)?;
                 let stations: Vec<usize> = match relays {
                     0 if from == to => vec![from],
@@ -118,11 +120,16 @@ impl Way {
             Way::Named(graph) => match route {
                 Some(route) => {
                     let reason = "the route says where the channel starts and ends";
-                    cx.foreign(from, reason, "remove this, or the route")?;
+                    if let Some(from) = from {
+                        cx.foreign(from, reason, "remove this, or the route")?;
+                    }
                     cx.foreign(to, reason, "remove this, or the route")?;
                     graph.written(cx, route, most)
                 }
-                None => graph.found(cx, (from, to), most, owner),
+                None => {
+                    let from = from.expect("a way without a route has both ends");
+                    graph.found(cx, (from, to), most, owner)
+                }
             },
         }
     }

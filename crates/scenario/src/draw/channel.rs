@@ -174,12 +174,17 @@ impl Channels<'_> {
         let by_hand = if theme.scheduling == Scheduling::Anything { 0.15 } else { 0.01 };
         let (from, to, route, (interface, program)) = self.end(dice, theme, true);
         let rate = Rate::from_bits_per_sec(Rate::of(kind.size, interval).bits_per_sec().max(2) - 1);
+        let receivers = match self.plan {
+            None => super::receivers::receivers(dice, theme, (&from, &to, &route)),
+            Some(_) => unsaid(),
+        };
         self.drafted.push(table!(RawChannel {
             name: name(called),
             class: word::<Class>("real_time"),
             from: from,
             to: to,
             route: route,
+            receivers: receivers,
             count: if kind.count == 1 { unsaid() } else { whole(kind.count) },
             max_message: quantity(kind.size),
             min_message: smallest.map_or_else(unsaid, quantity),
@@ -311,6 +316,10 @@ impl Channels<'_> {
         self.sends |= sends(&source);
         self.rate += packets as f64 / interval.as_secs_f64();
         let (from, to, route, (interface, program)) = self.end(dice, theme, false);
+        let receivers = match self.plan {
+            None => super::receivers::receivers(dice, theme, (&from, &to, &route)),
+            Some(_) => unsaid(),
+        };
         let count = dice.pick(&[1, 1, 1, 2, 3]);
         let share = match theme.scheduling == Scheduling::Anything {
             true => dice.maybe(0.4, |dice| quantity(Rate::of(size, interval * dice.between(1, 20)))),
@@ -331,6 +340,7 @@ impl Channels<'_> {
             from: from,
             to: to,
             route: route,
+            receivers: receivers,
             count: if count == 1 { unsaid() } else { whole(count) },
             max_message: quantity(size),
             min_message: smallest.map_or_else(unsaid, quantity),
@@ -379,8 +389,8 @@ fn sends(source: &Drafted<crate::raw::RawSource>) -> bool {
     !matches!(source.table.at("kind"), Some(super::sketch::SketchNode::Word("none", _)))
 }
 
-type End = Drawn<Option<Written<NodeName>>>;
-type Hops = Drawn<Option<List<Written<Name>>>>;
+pub(super) type End = Drawn<Option<Written<NodeName>>>;
+pub(super) type Hops = Drawn<Option<List<Written<Name>>>>;
 
 /// Ends of the channel, or its route, which may pass a host again.
 fn way(dice: &mut Dice, theme: &Theme) -> (End, End, Hops) {

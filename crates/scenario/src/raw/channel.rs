@@ -29,6 +29,10 @@ pub(crate) struct RawChannel {
     /// The route through named nodes, both ends and switches included; it may pass a node again.
     /// Default: fewest hops.
     pub(crate) route: Option<List<Written<Name>>>,
+    /// Further receivers: a multicast. The host sends each packet once, and a switch copies it where the
+    /// routes part. Each receiver is a channel of its own in results, called `name-RECEIVER`, and all of
+    /// them are admitted or none. Default: none.
+    pub(crate) receivers: Option<List<Part<RawFurther>>>,
     /// How many such channels there are; more than one are called `name-1`, `name-2` … and have random
     /// streams of their own. Default 1, or one for each node that sends or receives by the same name.
     pub(crate) count: Option<Written<Whole<1, 10_000>>>,
@@ -248,4 +252,13 @@ pub(crate) struct RawSizes {
     /// The smallest and the largest; every size between is as likely.
     #[key(required)]
     pub(crate) uniform: Option<List<Written<Bounded<Size>>>>,
+}
+
+/// A further receiver of a channel. Its route starts at the same node, and passes no node twice.
+#[keys]
+pub(crate) struct RawFurther {
+    /// The node that receives; needed without a `route`.
+    pub(crate) to: Option<Written<NodeName>>,
+    /// The route through named nodes, both ends and switches included. Default: fewest hops.
+    pub(crate) route: Option<List<Written<Name>>>,
 }

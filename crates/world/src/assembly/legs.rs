@@ -113,7 +113,7 @@ impl Legs {
     }
 
     /// Stations return where they keep the channels that arrive, by the number that each station
-    /// uses.
+    /// uses; nowhere where they do not.
     pub(super) fn label(&mut self, laps: &Laps, at: impl Fn(usize, ChannelId) -> Label) {
         for lap in 0..self.first.len() - 1 {
             for step in &mut self.ways[self.first[lap] as usize..self.first[lap + 1] as usize] {

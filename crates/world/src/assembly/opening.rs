@@ -1,7 +1,7 @@
 //! The channels of an assembly, opened before the run.
 
 use laxity_engine::trace::TraceSink;
-use laxity_qos::channel::{ChannelId, Oversize};
+use laxity_qos::channel::{ChannelId, Label, Oversize};
 use laxity_qos::traffic::LogicalClock;
 use laxity_units::Span;
 
@@ -14,7 +14,10 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
     /// Has stations say where they keep channels, when all are open.
     pub(super) fn ask_for_labels(&mut self) {
         let Self { around: Surroundings { legs, laps, .. }, nodes, switches, coming, .. } = self;
+        let experiment = self.experiment;
         let label = |station, number| match switches.has(station) {
+            // Another channel passes there, of which this is a copy.
+            _ if experiment.channels[laps.channel(number)].passages(station).next().is_none() => Label::NONE,
             true => switches.label(station, number),
             false => nodes[station].label(number),
         };
@@ -57,7 +60,7 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
                 ..Meter::default()
             };
             self.around.meters.push(meter);
-            let sends = host_is_here && !by_programs && self.is_established(i);
+            let sends = host_is_here && !by_programs && spec.copy.is_none() && self.is_established(i);
             let chance = || experiment.chance(Chance::Source(i));
             self.sources.push(experiment.source(i, 0).filter(|_| sends));
             self.endless.push(spec.source.endless(chance()).filter(|_| sends));

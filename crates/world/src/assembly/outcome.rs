@@ -203,17 +203,22 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
     ) -> Channel {
         let window = edges.closed.at.saturating_since(edges.opened.at).as_secs_f64();
         let (spec, curves) = (&self.experiment.channels[i], self.experiment.curves);
+        // The channel that is sent for this one.
+        let sender_of = self.experiment.multicast(i).start;
         let mut meter = std::mem::take(&mut self.around.meters[i]);
         let with_hosts = |edge: &Snapshot, of: fn(&HostReport) -> &HostTally| {
             let tallies = hosts.iter().map(|host| (of(host), host.node == spec.route[0]));
-            tallies.fold(edge.tallies[i].clone(), |tally, (host, sends)| host.add_to(tally, i, sends))
+            let number = |sends: bool| if sends { sender_of } else { i };
+            tallies.fold(edge.tallies[i].clone(), |tally, (host, sends)| {
+                host.add_to(tally, number(sends), sends)
+            })
         };
         let opened = with_hosts(edges.opened, |host| &host.opened);
         let counted = with_hosts(edges.closed, |host| &host.closed).since(&opened);
         let whole = with_hosts(edges.ended, |host| &host.ended);
         let sender = hosts.iter().find(|host| host.node == spec.route[0]);
         if let (Some(punctuality), Some(host)) = (&mut meter.punctuality, sender) {
-            punctuality.hear(&host.said[i], edges.opened.at, edges.closed.at);
+            punctuality.hear(&host.said[sender_of], edges.opened.at, edges.closed.at);
         }
         let rate = |bytes: Bytes| if window > 0.0 { bytes.get() as f64 / window } else { 0.0 };
         let real_time = spec.class == Class::RealTime;
@@ -346,7 +351,8 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
         };
         let hops = self.promises[i].hops();
         let share = |(most, bound): &(u64, u64)| (u128::from(*most) << 64) / u128::from((*bound).max(1));
-        hops.iter().filter_map(of).max_by_key(share)
+        let own = hops.iter().filter(|hop| hop.hop >= self.experiment.channels[i].begins());
+        own.filter_map(of).max_by_key(share)
     }
 
     /// Events on the medium, on the path and in the drivers; absent events have no entry.

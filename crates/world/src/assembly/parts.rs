@@ -206,7 +206,8 @@ pub(super) fn open(
     notices: &[Span],
 ) {
     let contract = contract(experiment, i);
-    for (hop, (number, role)) in experiment.hops(&experiment.channels[i]).enumerate() {
+    let channel = &experiment.channels[i];
+    for (hop, (number, role)) in experiment.hops(channel).enumerate().skip(channel.begins()) {
         let Some(node) = nodes.get_mut(number) else { continue };
         let id = laps.at(i, hop);
         if let Some(contract) = &contract {
@@ -253,7 +254,7 @@ pub(super) fn switches(
     let mut regulators = Regulators::default();
     for (i, (channel, promise)) in experiment.channels.iter().zip(promises).enumerate() {
         let ports = channel.route.iter().map(|station| station.checked_sub(experiment.nodes.len()));
-        for (hop, port) in ports.enumerate().filter_map(|(hop, port)| Some((hop, port?))) {
+        for (hop, port) in ports.enumerate().skip(channel.begins()).filter_map(|(hop, port)| Some((hop, port?))) {
             let (switch, port) = places[port];
             let config = config_at(experiment, i, promise, hop);
             // Channels without a promise use the shared buffer slots.

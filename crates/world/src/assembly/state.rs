@@ -7,9 +7,10 @@ use laxity_model::switch::PortReport;
 use laxity_qos::channel::{LinkId, Slot};
 use laxity_units::{Span, Time};
 
+use super::multicast::Copies;
 use super::switches::Switches;
 use super::terminals::{TerminalState, Terminals};
-use crate::experiment::Laps;
+use crate::experiment::{Experiment, Laps};
 use crate::measure::{Meter, Tally};
 
 /// An event in an [`Assembly`](super::Assembly). Each has one number, so an event is two words, which stay in
@@ -150,7 +151,12 @@ impl Snapshot {
 
     /// Adds the counters of stations.
     #[must_use]
-    pub(super) fn with(mut self, (nodes, switches, terminals): Stations<'_>, laps: &Laps) -> Self {
+    pub(super) fn with(
+        mut self,
+        experiment: &Experiment,
+        (nodes, switches, terminals): Stations<'_>,
+        (laps, copies): (&Laps, &Copies),
+    ) -> Self {
         let at = self.at;
         self.terminals = terminals.states(at);
         self.ports = switches.reports(at).collect();
@@ -162,10 +168,14 @@ impl Snapshot {
             self.stages.push(stages.map(|stage| (stage.busy, stage.passed)).collect());
             self.buses.push(node.buses(at).collect());
         }
-        for host in nodes.iter().filter_map(HostNode::host) {
+        for (node, host) in nodes.iter().enumerate().filter_map(|(node, it)| Some((node, it.host()?))) {
             for (number, counters) in host.subsystem().all_counters() {
-                let tally = &mut self.tallies[laps.channel(number)];
-                *tally = std::mem::take(tally).with(counters);
+                let channel = laps.channel(number);
+                let copies = copies.behind(experiment, channel, node);
+                for channel in std::iter::once(channel).chain(copies) {
+                    let tally = &mut self.tallies[channel];
+                    *tally = std::mem::take(tally).with(counters);
+                }
             }
         }
         self

@@ -16,6 +16,7 @@ use laxity_qos::channel::{ChannelId, Delivery, Label, Packet, Sent, Slot, Slots}
 use laxity_units::{Bytes, Time};
 
 use super::legs::{Leg, Legs};
+use super::multicast::Copies;
 use super::networks::Networks;
 use super::observer::Observer;
 use super::state::{Arriving, AssemblyEvent, Snapshot, Stations};
@@ -30,6 +31,7 @@ pub(super) struct Surroundings<'a, 'f, T: TraceSink, O: Outside> {
     pub(super) networks: Networks,
     pub(super) legs: Legs,
     pub(super) laps: Laps,
+    pub(super) copies: Copies,
     /// Frames between nodes: on the way from one station to the next, and in switches.
     pub(super) flying: Slots,
     pub(super) meters: Vec<Meter>,
@@ -77,8 +79,10 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
             NodeOutput::Withdraw(link) => self.networks.withdraw(now, (node, link)),
             // It has left all the same, and is counted where it goes.
             NodeOutput::Failed(_, Loss::Unconfirmed) => {}
-            NodeOutput::Failed(packet, _) => self.meter(packet.channel).fail(now, packet),
-            NodeOutput::Discarded(packet, _) => self.meter(packet.channel).lose(now, packet.message),
+            NodeOutput::Failed(packet, _) => self.note(packet.channel, node, |meter| meter.fail(now, packet)),
+            NodeOutput::Discarded(packet, _) => {
+                self.note(packet.channel, node, |meter| meter.lose(now, packet.message));
+            }
             NodeOutput::Passed(link, ref passage) => {
                 self.observer.passed(node, link, passage);
                 self.pass(node, link, passage);
@@ -89,7 +93,9 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
             NodeOutput::Host(Output::Delivered(delivery)) => {
                 self.deliver(node, now, self.laps.channel(delivery.channel), &delivery);
             }
-            NodeOutput::Host(Output::Lost { channel, message }) => self.meter(channel).spoil(now, message),
+            NodeOutput::Host(Output::Lost { channel, message }) => {
+                self.note(channel, node, |meter| meter.spoil(now, message));
+            }
             NodeOutput::Host(Output::Busy(busy)) => self.observer.busy(node, &busy),
             NodeOutput::Host(Output::Computed(done)) => {
                 let counted = self.window.counts();
@@ -102,7 +108,7 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
             }
             NodeOutput::Response(response, announced) => {
                 if let AdapterResponse::Failed(packet, _) = response {
-                    self.meter(packet.channel).fail(now, packet);
+                    self.note(packet.channel, node, |meter| meter.fail(now, packet));
                 }
                 self.outside.notice(now, Notice::Response { node, response, announced });
             }
@@ -130,27 +136,32 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
         OfPort { around: self, station, now, calendar }
     }
 
-    pub(super) fn meter(&mut self, channel: ChannelId) -> &mut Meter {
-        &mut self.meters[self.laps.channel(channel)]
-    }
-
     /// An application has a message for `channel`.
     pub(super) fn offered(&mut self, now: Time, channel: usize, size: Bytes) {
-        self.meters[channel].offer(size);
-        if let Some(punctuality) = &mut self.meters[channel].punctuality {
-            punctuality.offer(now, self.window.counts());
-        }
+        let counted = self.window.counts();
+        let offer = |meter: &mut Meter| {
+            meter.offer(size);
+            if let Some(punctuality) = &mut meter.punctuality {
+                punctuality.offer(now, counted);
+            }
+        };
+        self.each(channel, offer);
     }
 
     fn answer(&mut self, now: Time, id: ChannelId, size: Bytes, answer: Sent) {
         let channel = id.0 as usize;
-        if let Some(punctuality) = &mut self.meters[channel].punctuality {
-            punctuality.answer(now, size, answer, self.window.counts());
-        }
-        let Some(handle) = self.handles.get_mut(channel).and_then(VecDeque::pop_front) else {
-            if self.meters[channel].endless {
-                self.meters[channel].offer(size);
+        let counted = self.window.counts();
+        self.each(channel, |meter| {
+            if let Some(punctuality) = &mut meter.punctuality {
+                punctuality.answer(now, size, answer, counted);
             }
+        });
+        let Some(handle) = self.handles.get_mut(channel).and_then(VecDeque::pop_front) else {
+            self.each(channel, |meter| {
+                if meter.endless {
+                    meter.offer(size);
+                }
+            });
             return;
         };
         let notice = match answer {
@@ -183,11 +194,18 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
         let (leg, channel) = (*leg, self.laps.channel(packet.channel));
         let id = ChannelId(channel as u32);
         self.observer.departed((station, leg.by, hop), now, (id, packet), (leg.next.is_none(), leg.departs));
-        let goes_on = leg.next.is_some() && !leg.goes_ahead();
+        let copied = self.is_copied(channel, hop);
+        if copied {
+            let packet = *packet;
+            let start = |_: &_, (.., leg): (usize, usize, &Leg), _| (!leg.goes_ahead()).then_some(now);
+            self.send_copies((channel, hop, leg, label), &packet, start, calendar);
+            self.count_copies(now, (channel, hop), &packet);
+        }
+        let goes_on = leg.next.is_some() && !leg.goes_ahead() && !copied;
         match frame {
             Departing::Here(packet) if goes_on => self.send_on((hop, &leg, label), now, packet, calendar),
-            Departing::Lies(_) if goes_on && leg.impaired => {
-                let packet = *packet;
+            Departing::Lies(frame) if goes_on && leg.impaired => {
+                let packet = *self.flying.at(frame);
                 self.send_on((hop, &leg, label), now, &packet, calendar);
             }
             _ => {}
@@ -208,7 +226,13 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
     }
 
     /// A packet leaves the last station that sends it, for the meters of its channel.
-    fn count(&mut self, now: Time, channel: usize, frame: Departing<'_>, (hop, leg): (usize, &Leg)) {
+    pub(super) fn count(
+        &mut self,
+        now: Time,
+        channel: usize,
+        frame: Departing<'_>,
+        (hop, leg): (usize, &Leg),
+    ) {
         self.window.through += 1;
         let counted = self.window.counts();
         let packet = frame.packet(&self.flying);
@@ -238,10 +262,14 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
         }
         let packet = frame.packet(&self.flying);
         let (hop, leg, label) = self.legs.of(packet.channel, station);
-        if leg.goes_ahead() {
-            let (leg, packet) = (*leg, *packet);
-            let channel = &self.experiment.channels[self.laps.channel(packet.channel)];
-            let at = until - (self.experiment.head_start(channel, hop, packet.size) + leg.before);
+        let (leg, packet, channel) = (*leg, *packet, self.laps.channel(packet.channel));
+        let start = |experiment: &Experiment, (channel, hop, leg): (usize, usize, &Leg), size| {
+            let head_start = || experiment.head_start(&experiment.channels[channel], hop, size);
+            leg.goes_ahead().then(|| until - (head_start() + leg.before))
+        };
+        if self.is_copied(channel, hop) {
+            self.send_copies((channel, hop, leg, label), &packet, start, calendar);
+        } else if let Some(at) = start(self.experiment, (channel, hop, &leg), packet.size) {
             self.send_on((hop, &leg, label), at, &packet, calendar);
         }
     }
@@ -272,7 +300,7 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
             send(delivery.at);
         }
         if !arrives {
-            self.meter(packet.channel).impair(now, packet.message);
+            self.note(packet.channel, ends.0, |meter| meter.impair(now, packet.message));
         }
     }
 
@@ -291,10 +319,11 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
     #[cold]
     pub(super) fn ask(&mut self, stations: Stations<'_>) {
         self.unasked = false;
+        let numbers = (&self.laps, &self.copies);
         for edge in [&mut self.window.opened, &mut self.window.closed] {
             *edge = edge
                 .take()
-                .map(|edge| if edge.uses.is_empty() { edge.with(stations, &self.laps) } else { edge });
+                .map(|edge| if edge.uses.is_empty() { edge.with(self.experiment, stations, numbers) } else { edge });
         }
     }
 }
@@ -302,7 +331,7 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
 /// A packet that leaves a station: a node's, which it does not give away, or a frame that lies
 /// between nodes already.
 #[derive(Clone, Copy)]
-enum Departing<'p> {
+pub(super) enum Departing<'p> {
     Here(&'p Packet),
     Lies(Slot),
 }
@@ -319,7 +348,7 @@ impl<'p> Departing<'p> {
 
 /// A frame goes on a leg as it lies, from `at` on.
 #[inline]
-fn fly(
+pub(super) fn fly(
     flying: &mut Slots,
     laps: &Laps,
     frame: Slot,
@@ -372,7 +401,7 @@ impl<T: TraceSink, O: Outside> Around<SwitchOutput<Slot>> for OfPort<'_, '_, '_,
             SwitchOutput::Departed(frame) => around.depart(*station, *now, Departing::Lies(frame), calendar),
             SwitchOutput::Discarded(frame) => {
                 let &Packet { channel, message, .. } = around.flying.free(frame);
-                around.meter(channel).lose(*now, message);
+                around.note(channel, *station, |meter| meter.lose(*now, message));
             }
         }
     }

@@ -190,7 +190,7 @@ fn fed_or_alike(
 fn best_effort(experiment: &Experiment, node: usize) -> bool {
     experiment.channels.iter().any(|channel| {
         let excess = channel.message_overflow == MessageOverflow::BestEffort;
-        channel.senders().contains(&node) && (channel.class == Class::BestEffort || excess)
+        channel.leaves(node) && (channel.class == Class::BestEffort || excess)
     })
 }
 

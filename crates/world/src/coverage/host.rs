@@ -135,7 +135,7 @@ fn at_link(experiment: &Experiment, node: usize, model: ResourceModel) -> Result
     }
     let at_cpu = by_level(*order).ok_or(Uncovered::Orders)?;
     let sends =
-        |channel: &&ChannelSpec| channel.class == Class::RealTime && channel.senders().contains(&node);
+        |channel: &&ChannelSpec| channel.class == Class::RealTime && channel.leaves(node);
     let levels = || experiment.channels.iter().filter(sends).map(|channel| channel.level);
     let at_link = match link.order {
         // Packets of one level keep their order, and none is early.
@@ -184,7 +184,7 @@ fn in_classes(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
     if *cores > 1 {
         return Err(Uncovered::CoresOrder);
     }
-    let mut sent = experiment.channels.iter().filter(|channel| channel.senders().contains(&node));
+    let mut sent = experiment.channels.iter().filter(|channel| channel.leaves(node));
     let shares = |channel: &ChannelSpec| channel.class == Class::BestEffort && !channel.share.is_none();
     match link.order {
         Order::Fifo if sent.any(ChannelSpec::has_best_effort) => Err(Uncovered::LinkBestEffort),

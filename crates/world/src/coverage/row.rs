@@ -109,7 +109,7 @@ fn one_level(experiment: &Experiment, node: usize, window: &Window) -> bool {
             .saturating_mul(channel.spec.fragmentation(experiment.packet()).packets())
     };
     let sends =
-        |channel: &&ChannelSpec| channel.class == Class::RealTime && channel.senders().contains(&node);
+        |channel: &&ChannelSpec| channel.class == Class::RealTime && channel.leaves(node);
     let longest = experiment.channels.iter().filter(sends).map(burst).max().unwrap_or(0);
     let held = !window.by_level && window.in_time().is_ok();
     let within = |channel: &ChannelSpec| channel.deadline.is_some_and(|d| d <= channel.spec.min_interval);
@@ -274,7 +274,7 @@ pub(super) fn own(experiment: &Experiment, node: usize, buffers: &AdapterBuffers
     match own {
         Own::Each(each) => each,
         Own::Contract => {
-            let sent = experiment.channels.iter().filter(|channel| channel.senders().contains(&node));
+            let sent = experiment.channels.iter().filter(|channel| channel.leaves(node));
             sent.map(|channel| experiment.burst(channel).unwrap_or(0)).min().unwrap_or(0)
         }
     }

@@ -44,6 +44,6 @@ pub(super) fn leaves_by(
 
 /// The largest packet that `node` sends.
 pub(super) fn largest(experiment: &Experiment, node: usize) -> Bytes {
-    let sent = experiment.channels.iter().filter(|channel| channel.senders().contains(&node));
+    let sent = experiment.channels.iter().filter(|channel| channel.leaves(node));
     sent.map(|channel| channel.spec.max_message).max().unwrap_or(Bytes::ZERO).min(experiment.packet())
 }

@@ -11,7 +11,8 @@ use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
 
 use super::{
-    AdapterSpec, AskedTimes, Asks, ByContract, Carries, ChannelCores, Experiment, MissesEffect, RefusalEffect,
+    AdapterSpec, AskedTimes, Asks, ByContract, Carries, ChannelCores, CopyOf, Experiment, MissesEffect,
+    RefusalEffect,
 };
 
 /// One channel.
@@ -26,6 +27,9 @@ pub struct ChannelSpec {
     pub ways: Vec<usize>,
     /// Whether the last of them receives its messages; else one ends with its last transmission.
     pub received: bool,
+    /// The channel of a multicast that it is a copy of, for a further receiver. It has the source of that
+    /// channel, which sends once for both.
+    pub copy: Option<CopyOf>,
     /// Class of service.
     pub class: Class,
     /// Its contract. For best effort the interval is not used, and the sizes are those of its

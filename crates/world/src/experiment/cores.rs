@@ -62,10 +62,11 @@ impl Placement {
             *turn = (*turn + 1) % cores(node);
             core
         };
-        for (number, ChannelSpec { route, cores: said, .. }) in (0..).zip(&experiment.channels) {
+        for (number, channel) in (0..).zip(&experiment.channels) {
+            let ChannelSpec { route, cores: said, .. } = channel;
             // A channel that returns to a node keeps its core there.
             let comes = |(hop, node): &(usize, &usize)| cores(**node) > 1 && !route[..*hop].contains(*node);
-            for (_, &node) in route.iter().enumerate().filter(comes) {
+            for (_, &node) in route.iter().enumerate().skip(channel.begins()).filter(comes) {
                 let handler = said.handler.unwrap_or_else(|| next(node));
                 let placed = Placed {
                     handler,

@@ -115,9 +115,11 @@ fn laps_of(route: &[usize]) -> Vec<Range<usize>> {
 }
 
 impl ChannelSpec {
-    /// The hops of its route at which it is at `station`: one for most, none where it never is.
+    /// The hops of its route at which it is at `station`, not counting those where it is not copied yet: one
+    /// for most, none where it never is.
     pub fn passages(&self, station: usize) -> impl Iterator<Item = usize> + '_ {
-        self.route.iter().enumerate().filter(move |(_, other)| **other == station).map(|(hop, _)| hop)
+        let hops = self.route.iter().enumerate().skip(self.begins());
+        hops.filter(move |(_, other)| **other == station).map(|(hop, _)| hop)
     }
 
     /// Those from which it goes on: all but that at which it ends.

@@ -11,7 +11,7 @@ use laxity_units::Span;
 
 use super::answer::{Hop, Promise, Promises, Refused};
 use super::station::GoesBy;
-use super::table::{Reservation, Reserved, Tables, longest_way};
+use super::table::{Reservation, Reserved, Tables, longest_way, on_path};
 use super::{arriving, asks, backlog, chances, computing, fifo, via};
 use crate::coverage::{Coverage, Uncovered, coverage, is_queue, notices, receiving, spaced};
 use crate::experiment::{ChannelSpec, Experiment, HostSpec, LocalDeadline, ReceiverSpec, System};
@@ -20,13 +20,33 @@ use crate::experiment::{ChannelSpec, Experiment, HostSpec, LocalDeadline, Receiv
 /// anything.
 pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, Uncovered> {
     let channels = match &experiment.system {
-        System::Hosts { receivers } if receivers.is_empty() => return along_paths(experiment, formula),
-        System::Hosts { .. } => return arriving::promises(experiment, formula),
+        System::Hosts { receivers } if receivers.is_empty() => {
+            return along_paths(experiment, formula).map(|promises| together(experiment, promises));
+        }
+        System::Hosts { .. } => {
+            return arriving::promises(experiment, formula).map(|promises| together(experiment, promises));
+        }
         System::Receiver(receiver) => where_they_come_in(experiment, receiver)?,
         System::Signalled(_) => return Err(Uncovered::Signalled),
         System::VirtualInterfaces(spec) => via::connections(experiment, spec)?,
     };
     Ok(Promises { formula, channels, computing: Vec::new() })
+}
+
+/// The same, where a multicast of which one channel is refused is refused whole.
+fn together(experiment: &Experiment, mut promises: Promises) -> Promises {
+    let mut first = 0;
+    while first < promises.channels.len() {
+        let all = experiment.multicast(first);
+        let channels = &mut promises.channels[all.clone()];
+        if all.len() > 1
+            && let Some(refused) = channels.iter().find(|promise| promise.is_refused()).cloned()
+        {
+            channels.iter_mut().filter(|it| !it.is_refused()).for_each(|it| *it = refused.clone());
+        }
+        first = all.end;
+    }
+    promises
 }
 
 /// The same for the paths of channels, as far as the interfaces at which they end.
@@ -69,7 +89,7 @@ fn answered(experiment: &Experiment, coverage: &Coverage, formula: Formula) -> R
         unkept.push(why);
     }
     let notices = notices(experiment);
-    tables.settle(&mut answers);
+    tables.settle(experiment, &mut answers);
     fifo::admit(experiment, &notices, &mut tables, &mut answers);
     Ok(Answered { tables, notices, answers, unkept })
 }
@@ -87,27 +107,29 @@ impl Answered {
         }
         let all = All::of(experiment, &tables, &notices);
         let computing = computing::bounds(&tables, &all.bounds);
-        let channels = answers.into_iter().zip(unkept).enumerate().map(|(i, (answer, why))| match answer {
+        let channels = answers.iter().zip(unkept).enumerate().map(|(i, (answer, why))| match answer {
             None => why.map_or(Promise::BestEffort, Promise::Unkept),
-            Some(Err(refused)) => Promise::Refused(refused),
-            Some(Ok(Reservation { reserved, unbounded, queues })) => {
-                let mut hops: Vec<Hop> = reserved.iter().map(|reserved| all.hop(i, reserved)).collect();
-                backlog::backlogs(experiment, i, &notices, &mut hops, &queues);
+            Some(Err(refused)) => Promise::Refused(*refused),
+            Some(Ok(Reservation { reserved: _, unbounded, queues })) => {
+                let reserved = on_path(experiment, &answers, i);
+                let mut hops: Vec<Hop> = reserved.map(|reserved| all.hop(i, reserved)).collect();
+                backlog::backlogs(experiment, i, &notices, &mut hops, queues);
                 for queue in queues {
                     match hops.iter_mut().find(|hop| hop.hop == queue.hop) {
                         // A station behind the queues.
                         Some(table) => table.backlog = table.backlog.min(queue.backlog),
-                        None => hops.push(queue),
+                        None => hops.push(queue.clone()),
                     }
                 }
                 hops.sort_by_key(|hop| hop.hop);
                 match unbounded {
                     None => Promise::Admitted(hops),
-                    Some((_, why)) => Promise::Unbounded(why, hops),
+                    Some((_, why)) => Promise::Unbounded(*why, hops),
                 }
             }
         });
-        Ok(Promises { formula, channels: channels.collect(), computing })
+        let channels = channels.collect();
+        Ok(Promises { formula, channels, computing })
     }
 }
 

@@ -155,7 +155,7 @@ pub(super) fn best_effort(
     // Most channels have none, and the check runs at every station: it is before the look at their
     // path.
     let hops = channel.has_best_effort().then(|| experiment.hops(channel)).into_iter().flatten();
-    let here = hops.enumerate().filter(move |(_, (other, _))| *other == node);
+    let here = hops.enumerate().skip(channel.begins()).filter(move |(_, (other, _))| *other == node);
     here.map(move |(hop, (_, role))| BestEffort {
         max_message: channel.spec.max_message,
         min_message: channel.spec.min_message,
@@ -195,7 +195,8 @@ pub(super) fn applications(experiment: &Experiment, node: usize) -> Result<Vec<I
     match host.applications {
         Applications::Separate => Ok(Vec::new()),
         Applications::Shared => {
-            experiment.channels.iter().filter(|channel| channel.route[0] == node).filter_map(of).collect()
+            let starts = |channel: &&ChannelSpec| channel.route[0] == node && channel.copy.is_none();
+            experiment.channels.iter().filter(starts).filter_map(of).collect()
         }
     }
 }

@@ -27,7 +27,7 @@ mod metered;
 mod present;
 mod server;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use laxity_admission::{AdmissionRefusal, Claimant, Deficit, Reason, Scarce};
@@ -43,9 +43,9 @@ use self::server::{frames, limits, server};
 use super::admit::All;
 use super::answer::{Hop, Refused};
 use super::refusal::are_copies;
-use super::table::{Reservation, Tables};
+use super::table::{Reservation, Tables, on_path};
 use crate::coverage::{Uncovered, keeps_order, passes, queue};
-use crate::experiment::{ChannelSpec, Experiment};
+use crate::experiment::{ChannelSpec, CopyOf, Experiment};
 use crate::traffic::conformance::keeps_contract;
 
 /// The limits that a channel keeps somewhere, and the jitter since then.
@@ -114,12 +114,15 @@ pub(super) fn admit(
         let none_before = matches!(&answers[refused], Some(Ok(it)) if it.reserved.is_empty());
         let is_copy = |i: &&usize| none_before && are_copies(experiment, refused, **i);
         let alike = active[number..].iter().take_while(is_copy).count();
-        for i in active.drain(number - 1..number + alike) {
+        let alike = active[number - 1..number + alike].to_vec();
+        let all: BTreeSet<usize> = alike.into_iter().flat_map(|i| experiment.multicast(i)).collect();
+        active.retain(|i| !all.contains(i));
+        for i in all {
             if let Some(Ok(reservation)) = answers[i].replace(Err(refusal)) {
                 tables.give_up(&reservation.reserved);
             }
         }
-        tables.settle(answers);
+        tables.settle(experiment, answers);
     }
 }
 
@@ -203,9 +206,7 @@ impl Part<'_> {
 
     /// The promises of the stations with tables on the path of channel `i`.
     fn tables_on_path(&self, i: usize) -> Vec<Hop> {
-        let reservation = self.answers[i].as_ref().and_then(|answer| answer.as_ref().ok());
-        let reserved = reservation.into_iter().flat_map(|reservation| &reservation.reserved);
-        reserved.map(|reserved| self.all.hop(i, reserved)).collect()
+        on_path(self.experiment, self.answers, i).map(|reserved| self.all.hop(i, reserved)).collect()
     }
 
     /// Channel `i` as it enters each row of queues, with the promises of the stations with `tables`.
@@ -383,6 +384,8 @@ impl Part<'_> {
             own.into_iter().chain(behind.map(|(part, source)| (entry, part, source, None)))
         });
         let (mut flows, mut of) = (Vec::new(), Vec::new());
+        // By channel and the hop at which a flow of it begins.
+        let mut begun = BTreeMap::new();
         for (entry, part, (source, jitter), row) in known {
             let channel = self.channel(entry);
             let framing = self.framing(entry);
@@ -401,7 +404,14 @@ impl Part<'_> {
             let (shortest, longest) = frames(experiment, channel, framing);
             let (_, tolerance) = experiment.commitment(channel);
             let level = channel.level.unwrap_or(0);
-            flows.push(Flow { path, level, source, jitter, tolerance, entry: enters, shortest, longest });
+            let copy = channel.copy.and_then(|CopyOf { channel, hops }| {
+                let flow: usize = *begun.get(&(channel, first))?;
+                let sent: &Flow = &flows[flow];
+                let hops = hops.checked_sub(first)?.min(path.len()).min(sent.path.len());
+                (hops > 0).then_some(laxity_curves::CopyOf { flow, hops })
+            });
+            begun.insert((entry.channel, first), flows.len());
+            flows.push(Flow { path, level, source, jitter, tolerance, entry: enters, shortest, longest, copy });
             of.push(row);
         }
         let network =

@@ -110,7 +110,8 @@ impl<'a> Advice<'a> {
     /// A change with which channel `index` would be admitted, of which the result was `refused`.
     pub fn fit(&mut self, index: usize, refused: &Promise) -> Fit {
         let (experiment, formula) = (self.experiment, self.formula);
-        if refused.is_unkept() {
+        // Deadlines of a multicast depend on each other.
+        if refused.is_unkept() || experiment.multicast(index).len() > 1 {
             return Fit::default();
         }
         if let Some(fit) = of_copy(experiment, &self.fit, index) {
@@ -134,6 +135,9 @@ impl<'a> Advice<'a> {
 
     /// How far channel `index`, which was refused, is from being admitted.
     pub fn shortfall(&mut self, index: usize) -> Shortfall {
+        if self.experiment.multicast(index).len() > 1 {
+            return Shortfall::default();
+        }
         if let Some(shortfall) = of_copy(self.experiment, &self.shortfall, index) {
             return shortfall;
         }

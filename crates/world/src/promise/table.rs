@@ -3,6 +3,7 @@
 mod alike;
 mod among;
 mod forward;
+mod multicast;
 mod paying;
 mod sooner;
 
@@ -30,6 +31,7 @@ use super::links::{Links, promising};
 use super::station::{GoesBy, Station};
 use crate::coverage::{Coverage, Holding, Row, Uncovered, is_queue, notices};
 use crate::experiment::{ChannelSpec, Experiment, Placement};
+pub(super) use multicast::on_path;
 pub(super) use paying::behind;
 
 /// A reservation.
@@ -60,6 +62,8 @@ pub(super) struct Tables {
     notices: Vec<Span>,
     /// How often a deadline may still be shared out again in vain.
     tries: usize,
+    /// The local deadlines of each channel of a multicast, by hop, for the copies of it.
+    shared: BTreeMap<usize, BTreeMap<usize, Span>>,
 }
 
 /// The reservations of a channel: all that its bound needs, or as far as its path is covered.
@@ -146,7 +150,8 @@ impl Tables {
         let inside = hosts.iter().enumerate().map(inside).collect();
         let notices = notices(experiment);
         let tries = among::TRIES_FOR_ALL;
-        Self { hosts, inside, computing, formula, placement, notices, tries }
+        let shared = BTreeMap::new();
+        Self { hosts, inside, computing, formula, placement, notices, tries, shared }
     }
 
     /// Per node, what is reserved for each application that computes there.
@@ -184,6 +189,11 @@ impl Tables {
                     return Ok(Reservation { reserved, unbounded, queues: Vec::new() });
                 }
             };
+            if hop < channel.begins() {
+                // The channel that is copied has reserved here.
+                leg.leaves(host.handed_on(&asked), own.deadline());
+                continue;
+            }
             let loses = inside.and_then(|inside| inside.refuses(experiment, channel, hop));
             match loses.map_or_else(|| host.request(&asked), Err) {
                 Ok(id) => reserved.push(Reserved { hop, node, role, id, asked }),
@@ -399,7 +409,7 @@ fn sharing(
     let packet = experiment.packet();
     let groups = experiment.groups.iter().map(Group::from).collect();
     let mut sharing = Sharing { speed, flows: Vec::new(), without: Bytes::ZERO, frame, groups };
-    for channel in experiment.channels.iter().filter(|channel| channel.senders().contains(&station)) {
+    for channel in experiment.channels.iter().filter(|channel| channel.leaves(station)) {
         let largest = channel.spec.largest_packet(packet);
         if shares && channel.class == Class::BestEffort && !channel.share.is_none() {
             // Without enforcement a channel may send any traffic.

@@ -100,6 +100,7 @@ pub(crate) fn comes_by(
     from: (usize, usize),
 ) -> impl Iterator<Item = usize> {
     let hops = (1..).zip(channel.route.windows(2).zip(&channel.ways));
+    let hops = hops.skip(channel.begins().saturating_sub(1));
     hops.filter(move |(_, (hop, way))| (hop[0], **way) == from && hop[1] == node).map(|(at, _)| at)
 }
 
@@ -114,7 +115,7 @@ pub(crate) fn buffers(
     if matches!(experiment.task, Task::Fill(_)) || !experiment.host(node).subsystem.enforcement {
         return None;
     }
-    let sent = |channel: &&ChannelSpec| channel.senders().contains(&node) && counted(channel);
+    let sent = |channel: &&ChannelSpec| channel.leaves(node) && counted(channel);
     experiment.channels.iter().filter(sent).try_fold(0u64, |all, channel| {
         let own =
             channel.passages_from(node).eq([0]) && channel.packet_overflow != PacketOverflow::DecayDeadline;

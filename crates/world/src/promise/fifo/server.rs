@@ -79,7 +79,7 @@ fn first_come(link: LinkCosts, smallest: Bytes) -> Server {
 
 /// The longest frame of best effort at a station by strict priority, with its framing.
 fn below(experiment: &Experiment, station: usize, framing: LinkCosts) -> Bytes {
-    let passes = |channel: &&ChannelSpec| channel.has_best_effort() && channel.senders().contains(&station);
+    let passes = |channel: &&ChannelSpec| channel.has_best_effort() && channel.leaves(station);
     let frame = |channel: &ChannelSpec| {
         let kept = experiment.host(channel.route[0]).subsystem.enforcement;
         let longest = if kept { channel.spec.max_message } else { experiment.packet() };
@@ -143,8 +143,10 @@ fn preemption(port: &PortConfig) -> Option<FramePreemption> {
 /// The channels that go on from `station` to another one that sends them, and their hops at `station`.
 fn passages_on(experiment: &Experiment, station: usize) -> impl Iterator<Item = (&ChannelSpec, usize)> {
     experiment.channels.iter().flat_map(move |channel| {
-        let goes_on = |hop: &usize| hop + 1 < channel.senders().len();
-        channel.passages_from(station).filter(goes_on).map(move |hop| (channel, hop))
+        let (_, before) = channel.senders().split_last().unwrap_or((&station, &[]));
+        // Packets of a copy pass the stations before it, too.
+        let here = before.iter().enumerate().filter(move |(_, other)| **other == station);
+        here.map(move |(hop, _)| (channel, hop))
     })
 }
 

@@ -27,7 +27,7 @@ pub(super) const TRIES_FOR_ALL: usize = 64;
 
 /// The answers to channels, in their order; `None` for best effort, and for a channel that asks for what no
 /// station keeps.
-type Answers = [Option<Result<Reservation, Refused>>];
+pub(super) type Answers = [Option<Result<Reservation, Refused>>];
 
 /// A channel that shall have at least that deadline at that hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +54,9 @@ impl Tables {
         answers: &mut Answers,
     ) -> Result<Reservation, Refused> {
         let channel = &experiment.channels[i];
+        if experiment.multicast(i).len() > 1 {
+            return self.admit_multicast(experiment, (i, asked), answers);
+        }
         let first = match self.admit(experiment, channel, asked) {
             Err(refused) => named(refused, answers),
             admitted => return admitted,
@@ -136,7 +139,11 @@ fn more(
     tried: &[More],
 ) -> Option<More> {
     let reserved = |i: usize| match &answers[i] {
-        Some(Ok(reservation)) if reservation.reserved.len() > 1 => &reservation.reserved[..],
+        Some(Ok(reservation))
+            if reservation.reserved.len() > 1 && experiment.multicast(i).len() == 1 =>
+        {
+            &reservation.reserved[..]
+        }
         _ => &[],
     };
     let held = |it: &Reserved| it.asked.rate.request.deadline();

@@ -184,6 +184,12 @@ impl Tables {
                 }
                 break;
             };
+            if let Some(least) = self.shared_at(channel, hop) {
+                hops.push(Needs { node, least, latest: least });
+                between = between.saturating_add(before);
+                leg.leaves(host.handed_on(&asked), request.deadline());
+                continue;
+            }
             let room = match (role, asked.rate.request.program()) {
                 (Role::Send, _) => buffered(experiment, channel),
                 (_, Some(program)) => channel.spec.min_interval.saturating_mul(program.slots.into()),

@@ -50,12 +50,19 @@ impl Tables {
             sum
         };
         let rates = channel.route.iter().filter(|node| !self.is_ordered(**node)).count();
-        rates > 1 && least(true) < least(false)
+        channel.copy.is_none() && rates > 1 && least(true) < least(false)
     }
 
     /// Pays for the burst of each admitted channel where that promises it least.
-    pub(in crate::promise) fn settle(&mut self, answers: &mut [Option<Result<Reservation, Refused>>]) {
-        let reservations = answers.iter_mut().flatten().flatten();
+    pub(in crate::promise) fn settle(
+        &mut self,
+        experiment: &Experiment,
+        answers: &mut [Option<Result<Reservation, Refused>>],
+    ) {
+        // A copy has a part of its path, and others count on that of the channel that is copied.
+        let apart = |i: &usize| experiment.multicast(*i).len() == 1;
+        let answers = answers.iter_mut().enumerate().filter(|(i, _)| apart(i)).map(|(_, answer)| answer);
+        let reservations = answers.flatten().flatten();
         let mut paths: Vec<&mut [Reserved]> = reservations.map(|it| &mut it.reserved[..]).collect();
         paths.retain(|path| path.iter().filter(|reserved| self.handed_on(reserved).is_some()).count() > 1);
         let nodes: BTreeSet<usize> = paths.iter().flat_map(|path| path.iter().map(|it| it.node)).collect();
