@@ -290,8 +290,11 @@ impl<'a, 'f, T: TraceSink, O: Outside> Assembly<'a, 'f, T, O> {
 
     fn snapshot(&self, at: Time) -> Snapshot {
         let numbers = (&self.around.laps, &self.around.copies);
-        Snapshot::of_meters(at, &self.around.meters)
-            .with(self.experiment, (&self.nodes, &self.switches, &self.terminals), numbers)
+        Snapshot::of_meters(at, &self.around.meters).with(
+            self.experiment,
+            (&self.nodes, &self.switches, &self.terminals),
+            numbers,
+        )
     }
 
     /// The counts of a channel so far, as far as its hosts are here.

@@ -85,11 +85,46 @@ fn a_schedule_has_its_delays() {
         channel["delivery_worst"].as_f64().unwrap_or_else(|| panic!("{channel:#}"))
     };
     for (name, wanted) in
-        [("stream-0", 13_600.0), ("stream-1-1", 8800.0), ("stream-1-2", 5200.0), ("stream-2", 6400.0)]
+        [("stream-0", 13_600.0), ("stream-1", 8800.0), ("stream-1-h8", 5200.0), ("stream-2", 6400.0)]
     {
         let delay = worst(name) * 1e9;
         assert!((delay - wanted).abs() < 1.0, "{name}: {delay} ns and not {wanted} ns");
     }
+}
+
+/// Two receivers behind a common link get copies of one frame, which its window has room for.
+#[test]
+fn a_schedule_sends_a_multicast_once() {
+    let here = Here::new("import-multicast");
+    let shared = fs::read_to_string(format!("{INPUTS}/task.csv")).unwrap().replace("[9, 8]", "[9, 1]");
+    here.write("shared.csv", &shared);
+    let tables: Vec<String> = EXAMPLES[6].1[1..3].iter().map(|file| format!("{INPUTS}/{file}")).collect();
+    let output = here.laxity(&format!("import shared.csv {} -o shared.toml", tables.join(" ")));
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let written = here.read("shared.toml");
+    assert!(written.contains(r#"receivers = [{ route = ["h10", "s0", "s0-1", "s1", "h1"] }]"#), "{written}");
+}
+
+/// The link from s1 to s3 has a frame of v1 once, which 20 receivers would otherwise have 20 times. Two paths
+/// that part at the sender are two channels.
+#[test]
+fn a_virtual_link_loads_a_common_link_once() {
+    let here = Here::new("import-virtual-link");
+    let paths = |parts: &str| {
+        let ends: Vec<String> = (0..20).map(|end| format!("e1 {parts} r{end}")).collect();
+        format!("name,bag,smax,path\nv1,4,462,{}\nv2,4,462,e2 s1 s3 r0\n", ends.join("; "))
+    };
+    here.write("links.csv", &paths("s1 s3"));
+    let output = here.laxity("import links.csv -o links.toml");
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let found = bounds(&here, "links.toml");
+    // Four transmissions of 462 B, of both frames at the common link and of one at each other, and two switches.
+    let at_most = (4.0 * 36_960.0 + 2.0 * 16_000.0) * 1.002;
+    assert!(found.len() == 21 && found.iter().all(|(_, bound)| *bound <= at_most), "{found:?}");
+    here.write("apart.csv", "name,bag,smax,path\nv1,4,462,e1 s1 r0; e1 s2 r1\n");
+    let output = here.laxity("import apart.csv -o apart.toml");
+    assert!(err(&output).contains("has a channel for each"), "{}", err(&output));
+    assert!(here.read("apart.toml").contains("name = \"v1-2\""));
 }
 
 #[test]
@@ -161,11 +196,6 @@ fn errors_have_a_place() {
         assert_eq!(output.status.code(), Some(2), "{name}: {}", out(&output));
         assert!(err(&output).contains(says), "{name}: {}", err(&output));
     }
-    let shared = fs::read_to_string(format!("{INPUTS}/task.csv")).unwrap().replace("[9, 8]", "[9, 1]");
-    here.write("shared.csv", &shared);
-    let tables: Vec<String> = EXAMPLES[6].1[1..3].iter().map(|file| format!("{INPUTS}/{file}")).collect();
-    let output = here.laxity(&format!("import shared.csv {}", tables.join(" ")));
-    assert!(err(&output).contains("share the link (0, 1)"), "{}", err(&output));
     fs::write(here.path("bytes.json"), b"{\n\xff").unwrap();
     let output = here.laxity("import bytes.json");
     assert!(

@@ -42,10 +42,14 @@ pub(super) struct Climb {
 
 impl Climb {
     pub(super) fn new(ground: &Ground, target: usize, mut random: Stream) -> Self {
-        let scene = opening::draw(ground, target, &mut random);
+        let scene = opening::draw(ground, ground.sender(target), &mut random);
         let met = vec![None; ground.players.len()];
         let ground = ground.clone();
         Self { ground, target, random, scene, score: None, sight: None, stale: 0, kept: 0, met }
+    }
+
+    fn opening(&mut self) -> Scene {
+        opening::draw(&self.ground, self.ground.sender(self.target), &mut self.random)
     }
 
     /// Takes `steps` steps, as long as `go_on` returns true; returns the number of steps taken.
@@ -57,7 +61,7 @@ impl Climb {
             if self.score.is_none() {
                 self.score = self.try_out(&self.scene.clone(), go_on);
                 if self.score.is_none() {
-                    self.scene = opening::draw(&self.ground, self.target, &mut self.random);
+                    self.scene = self.opening();
                 }
                 continue;
             }
@@ -68,7 +72,7 @@ impl Climb {
 
     /// Plays scene `number` of the grid of `points` offsets.
     pub(super) fn grid(&mut self, points: u64, number: u64, go_on: &dyn Fn() -> bool) {
-        let scene = opening::grid(&self.ground, self.target, points, number);
+        let scene = opening::grid(&self.ground, self.ground.sender(self.target), points, number);
         self.try_out(&scene, go_on);
     }
 
@@ -77,7 +81,8 @@ impl Climb {
         self.watch(go_on);
         // Without a sight the time is over.
         let Some((sight, critical)) = self.sight.as_ref() else { return };
-        let known = Knowledge { ground: &self.ground, target: self.target, sight, critical: *critical };
+        let target = self.ground.sender(self.target);
+        let known = Knowledge { ground: &self.ground, target, sight, critical: *critical };
         for _ in 0..1 + self.random.below(3) {
             change(&mut scene, &known, &mut self.random);
         }
@@ -147,9 +152,10 @@ impl Climb {
             0 if !alike.is_empty() => {
                 let other = alike[self.random.below(alike.len() as u64) as usize];
                 let worst = known[other].as_ref().expect("it was asked for");
-                exchanged(&self.ground, &worst.scene, other, self.target)
+                let [other, own] = [other, self.target].map(|channel| self.ground.sender(channel));
+                exchanged(&self.ground, &worst.scene, other, own)
             }
-            _ => opening::draw(&self.ground, self.target, &mut self.random),
+            _ => self.opening(),
         };
         self.take_up(scene);
     }

@@ -147,7 +147,8 @@ impl Ground {
                 // Bounds of virtual interfaces count only what has a source.
                 sends: match experiment.virtual_interfaces() {
                     Some(_) if !real_time => !matches!(channel.source, SourceSpec::None),
-                    _ => !real_time || bound.is_some(),
+                    // A copy is sent by the channel of which it is one.
+                    _ => channel.copy.is_none() && (!real_time || bound.is_some()),
                 },
                 bound,
                 local: bound
@@ -196,7 +197,8 @@ impl Ground {
     /// How long a run against channel `target` is: until well after its bound, so that an excess is
     /// seen as large as it is.
     pub(super) fn length(&self, target: usize) -> Span {
-        let bound = self.players[target].bound.unwrap_or(Span::ZERO);
+        let bounds = self.players[self.experiment.multicast(target)].iter().filter_map(|player| player.bound);
+        let bound = bounds.max().unwrap_or(Span::ZERO);
         self.release.since(Time::ZERO).saturating_add(bound.saturating_mul(2))
     }
 
@@ -220,12 +222,19 @@ impl Ground {
         ended.then_some(sight)
     }
 
+    /// The channel that sends the messages of `channel`: the first of a multicast.
+    pub(super) fn sender(&self, channel: usize) -> usize {
+        self.experiment.multicast(channel).start
+    }
+
     fn put_on(&mut self, scene: &Scene) -> RunLength {
         let length = RunLength::Time { total: scene.length, warmup: Span::ZERO, cooldown: Span::ZERO };
         self.experiment.task = Task::Simulate(length);
-        for ((channel, play), player) in
-            self.experiment.channels.iter_mut().zip(&scene.plays).zip(&self.players)
+        let senders: Vec<usize> = (0..self.players.len()).map(|channel| self.sender(channel)).collect();
+        for (channel, (sender, player)) in
+            self.experiment.channels.iter_mut().zip(senders.into_iter().zip(&self.players))
         {
+            let play = &scene.plays[sender];
             // Traffic outside the contract may exceed the bound without contradicting it.
             assert!(
                 !player.real_time || conforms(play.messages(), &player.spec),
@@ -245,7 +254,7 @@ impl Ground {
     pub(super) fn critical(&self, scene: &Scene, sight: &Sight, target: usize) -> (Time, Time) {
         let player = &self.players[target];
         let mut clock = LogicalClock::new(player.spec);
-        let messages = scene.plays[target].messages();
+        let messages = scene.plays[self.sender(target)].messages();
         let logical: Vec<Time> = messages.iter().map(|m| clock.arrive(m.at, m.size).at).collect();
         let taken = sight.left.iter().filter_map(|&(number, left)| {
             let from = *logical.get(number as usize)?;

@@ -133,12 +133,16 @@ fn text(scenario: &Scenario, point: &PointIndex, found: &Found, scene: &Scene, f
         }
         write!(text, "\n[run]\ntime = \"{}\"\n", scene.length).expect("a text takes text");
         let channels = document.get("channel").and_then(|value| value.get_ref().as_array());
-        let mut specs = experiment.channels.iter().zip(&scene.plays).peekable();
+        let mut specs = experiment.channels.iter().zip(&scene.plays).enumerate().peekable();
         for written in channels.into_iter().flat_map(|array| array.iter()) {
             let Some(written) = written.get_ref().as_table() else { continue };
             let name = written.get("name").and_then(|name| name.get_ref().as_str()).unwrap_or_default();
-            while let Some((spec, play)) = specs.next_if(|(spec, _)| is_copy(&spec.name, name)) {
-                channel(&mut text, &experiment, written, spec, play);
+            let own = |spec: &ChannelSpec| spec.copy.is_some() || is_copy(&spec.name, name);
+            while let Some((i, (spec, play))) = specs.next_if(|(_, (spec, _))| own(spec)) {
+                if spec.copy.is_none() {
+                    let receivers = &experiment.channels[experiment.multicast(i)][1..];
+                    channel(&mut text, &experiment, written, (spec, receivers), play);
+                }
             }
         }
     });
@@ -169,7 +173,7 @@ fn channel(
     text: &mut String,
     experiment: &Experiment,
     written: &DeTable<'_>,
-    spec: &ChannelSpec,
+    (spec, receivers): (&ChannelSpec, &[ChannelSpec]),
     play: &Play,
 ) {
     text.push_str("\n[[channel]]\n");
@@ -177,13 +181,21 @@ fn channel(
     let mut replaced = vec!["name", "count", "min_message", "source"];
     if experiment.nodes[0].name.is_some() {
         // Of nodes by one name each copy has its own.
-        replaced.extend(["from", "to", "route"]);
+        replaced.extend(["from", "to", "route", "receivers"]);
         let place = |station: &usize| match experiment.outlet(*station) {
             Some(outlet) => quoted(&experiment.switches[outlet.switch].name),
             None => quoted(&experiment.name(*station)),
         };
-        let places: Vec<String> = spec.route.iter().map(place).collect();
-        entry(text, "route", &format!("[{}]", places.join(", ")));
+        let route = |spec: &ChannelSpec| {
+            let places: Vec<String> = spec.route.iter().map(place).collect();
+            format!("[{}]", places.join(", "))
+        };
+        entry(text, "route", &route(spec));
+        let further: Vec<String> =
+            receivers.iter().map(|spec| format!("{{ route = {} }}", route(spec))).collect();
+        if !further.is_empty() {
+            entry(text, "receivers", &format!("[{}]", further.join(", ")));
+        }
     }
     for (key, value) in written.iter().filter(|(key, _)| !replaced.contains(&key.get_ref().as_ref())) {
         entry(text, key.get_ref(), &inline(value.get_ref()));

@@ -59,10 +59,8 @@ pub(super) fn read(file: &str, text: &str) -> Result<Net, ImportError> {
         if paths.is_empty() {
             return Err(row.fault("the virtual link has no path"));
         }
-        if paths.len() > 1 {
-            net.note("A virtual link with several paths has a channel for each, of which each loads the links that they share.");
-        }
-        for (place, text) in paths.iter().enumerate() {
+        let mut routes = Vec::new();
+        for text in paths {
             let nodes = text.split([' ', '\t', '>', ',', '/']).map(|node| node.trim_matches('-'));
             let mut route: Vec<String> = nodes.filter(|node| !node.is_empty()).map(str::to_string).collect();
             let first = source.map(|column| row.text(column).trim()).filter(|first| !first.is_empty());
@@ -102,18 +100,21 @@ pub(super) fn read(file: &str, text: &str) -> Result<Net, ImportError> {
                 }
                 net.link(&pair[0], &pair[1], rate, Span::ZERO);
             }
-            net.channels.push(Channel {
-                name: if paths.len() > 1 { format!("{plain}-{}", place + 1) } else { plain.to_string() },
-                route,
-                message,
-                burst: 1,
-                interval,
-                deadline: interval.max(Span::from_ns(1)),
-                level: None,
-                source: Source::Greedy,
-                line: row.line,
-            });
+            routes.push(route);
         }
+        let channel = Channel {
+            name: plain.to_string(),
+            route: Vec::new(),
+            further: Vec::new(),
+            message,
+            burst: 1,
+            interval,
+            deadline: interval.max(Span::from_ns(1)),
+            level: None,
+            source: Source::Greedy,
+            line: row.line,
+        };
+        net.flow(routes, |place| format!("{plain}-{}", place + 1), channel);
     }
     Ok(net)
 }

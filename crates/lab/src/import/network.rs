@@ -59,6 +59,8 @@ pub(super) struct Channel {
     pub(super) name: String,
     /// Both ends and all switches between them.
     pub(super) route: Vec<String>,
+    /// The same to each further receiver.
+    pub(super) further: Vec<Vec<String>>,
     pub(super) message: u64,
     pub(super) burst: u64,
     pub(super) interval: Span,
@@ -102,6 +104,29 @@ impl Net {
 
     pub(super) fn is_switch(&self, name: &str) -> bool {
         self.nodes.iter().any(|(known, kind)| known == name && *kind != Kind::Host)
+    }
+
+    /// Adds a flow over `routes` from one sender: a channel with several receivers, if routes part at switches
+    /// and each ends elsewhere. Else a channel for each route, of which `named` gives the name; `channel` has
+    /// neither routes nor, of several, a name of its own.
+    pub(super) fn flow(
+        &mut self,
+        mut routes: Vec<Vec<String>>,
+        named: impl Fn(usize) -> String,
+        channel: Channel,
+    ) {
+        if routes.len() > 1 && !is_multicast(&routes) {
+            self.note(
+                "A flow over several routes has a channel for each, of which each loads the links that they \
+                 share, where routes part at their sender or two of them end at one receiver.",
+            );
+            let each = routes.into_iter().enumerate();
+            let each = each.map(|(at, route)| Channel { name: named(at), route, ..channel.clone() });
+            self.channels.extend(each);
+            return;
+        }
+        let route = routes.remove(0);
+        self.channels.push(Channel { route, further: routes, ..channel });
     }
 
     /// Adds a note once.
@@ -207,7 +232,7 @@ impl Net {
 
     /// Whether a channel is one that a scenario can have.
     fn check(&self, channel: &Channel) -> Result<(), String> {
-        let Channel { name, route, message, burst, interval, deadline, .. } = channel;
+        let Channel { name, route, further, message, burst, interval, deadline, .. } = channel;
         if *message == 0 || *message > LARGEST {
             return Err(format!("messages of `{name}` have {message} B; valid is 1 B to 1 GiB"));
         }
@@ -220,10 +245,11 @@ impl Net {
                 return Err(format!("the {what} of `{name}` is {time}; valid is 1 ns to 1 h"));
             }
         }
-        if route.len() < 2 {
+        let routes = || std::iter::once(route).chain(further);
+        if routes().any(|route| route.len() < 2) {
             return Err(format!("the route of `{name}` has no link"));
         }
-        for pair in route.windows(2) {
+        for pair in routes().flat_map(|route| route.windows(2)) {
             if !self.joined(&pair[0], &pair[1]) {
                 return Err(format!(
                     "no link leads from `{}` to `{}`, which are on the route of `{name}`",
@@ -236,7 +262,16 @@ impl Net {
 }
 
 fn written(channel: &Channel, names: &Names, used: &mut BTreeSet<String>) -> String {
-    let route: Vec<String> = channel.route.iter().map(|node| format!("\"{}\"", names.of(node))).collect();
+    let route = |route: &Vec<String>| {
+        let names: Vec<String> = route.iter().map(|node| format!("\"{}\"", names.of(node))).collect();
+        format!("[{}]", names.join(", "))
+    };
+    let further: Vec<String> =
+        channel.further.iter().map(|it| format!("{{ route = {} }}", route(it))).collect();
+    let further = match further.is_empty() {
+        true => String::new(),
+        false => format!("receivers = [{}]\n", further.join(", ")),
+    };
     let source = match &channel.source {
         Source::Greedy => "{ kind = \"adversary\" }".to_string(),
         Source::Periodic(phase) if phase.is_zero() => "{ kind = \"periodic\" }".to_string(),
@@ -249,14 +284,30 @@ fn written(channel: &Channel, names: &Names, used: &mut BTreeSet<String>) -> Str
     let level = channel.level.map_or(String::new(), |level| format!("level = {level}\n"));
     format!(
         "\n[[channel]]\nname = \"{}\"\nclass = \"real_time\"\nmax_message = \"{} B\"\nburst = {}\nmin_interval = \"{}\"\n\
-         deadline = \"{}\"\n{level}route = [{}]\nsource = {source}\n",
+         deadline = \"{}\"\n{level}route = {}\n{further}source = {source}\n",
         unused(&channel.name, used),
         channel.message,
         channel.burst,
         channel.interval,
         channel.deadline,
-        route.join(", "),
+        route(&channel.route),
     )
+}
+
+/// Whether routes begin alike, pass no node twice, part at switches, and each ends at a node of its own.
+fn is_multicast(routes: &[Vec<String>]) -> bool {
+    let alone = |at: usize| {
+        let (route, before) = (&routes[at], &routes[..at]);
+        let once = (1..route.len()).all(|hop| !route[..hop].contains(&route[hop]));
+        let common = |other: &Vec<String>| route.iter().zip(other).take_while(|(a, b)| a == b).count();
+        let parts = before.iter().map(common).max().is_none_or(|most| most >= 2);
+        let passes = |other: &Vec<String>| {
+            route.last().is_none_or(|end| other.contains(end))
+                || other.last().is_none_or(|end| route.contains(end))
+        };
+        once && parts && !before.iter().any(passes)
+    };
+    (0..routes.len()).all(alone)
 }
 
 /// The names of nodes in the scenario, which have letters, digits, `-` and `_` only.

@@ -321,6 +321,7 @@ fn channel(
     Ok(Channel {
         name: flow.name.clone(),
         route,
+        further: Vec::new(),
         message,
         burst: burst.div_ceil(message.max(1)),
         interval,

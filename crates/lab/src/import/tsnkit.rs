@@ -94,7 +94,8 @@ pub(super) fn read(inputs: &[ImportInput]) -> Result<Net, ImportError> {
     };
     let mut flows = Vec::new();
     for stream in &streams {
-        for (number, to) in stream.to.iter().enumerate() {
+        let mut paths = Vec::new();
+        for to in &stream.to {
             let fault = |what: String| ImportError::new(&tasks.name, stream.line, what);
             let given = schedule.as_ref().and_then(|schedule| schedule.route(&stream.id, stream.from, *to));
             let path = match given {
@@ -105,13 +106,9 @@ pub(super) fn read(inputs: &[ImportInput]) -> Result<Net, ImportError> {
             if path.len() < 2 {
                 return Err(fault(format!("stream {} ends where it begins", stream.id)));
             }
-            let name = if stream.to.len() > 1 {
-                format!("stream-{}-{}", stream.id, number + 1)
-            } else {
-                format!("stream-{}", stream.id)
-            };
-            flows.push(Flow { stream, copy: number, name, path });
+            paths.push(path);
         }
+        flows.push(Flow { stream, paths });
     }
     match &schedule {
         None => by_arrival(&mut net, &places, &lines, &flows),
@@ -120,20 +117,20 @@ pub(super) fn read(inputs: &[ImportInput]) -> Result<Net, ImportError> {
     Ok(net)
 }
 
-/// A stream to one of its receivers.
+/// A stream, and its path to each receiver.
 struct Flow<'a> {
     stream: &'a Stream,
-    /// Which of the stream's receivers it is for.
-    copy: usize,
-    name: String,
-    path: Vec<u64>,
+    paths: Vec<Vec<u64>>,
 }
 
 impl Flow<'_> {
-    fn channel(&self, route: Vec<String>, level: Option<u8>, source: Source) -> Channel {
-        Channel {
-            name: self.name.clone(),
-            route,
+    /// Adds the channel of the stream, of which these are the routes.
+    fn add(&self, net: &mut Net, routes: Vec<Vec<String>>, level: Option<u8>, source: Source) {
+        let name = format!("stream-{}", self.stream.id);
+        let channel = Channel {
+            name: name.clone(),
+            route: Vec::new(),
+            further: Vec::new(),
             message: self.stream.size,
             burst: 1,
             interval: self.stream.period,
@@ -141,7 +138,13 @@ impl Flow<'_> {
             level,
             source,
             line: self.stream.line,
-        }
+        };
+        net.flow(routes, |place| format!("{name}-{}", place + 1), channel);
+    }
+
+    /// The links of all paths, each once.
+    fn links(&self) -> BTreeSet<Pair> {
+        self.paths.iter().flat_map(|path| path.windows(2)).map(|pair| (pair[0], pair[1])).collect()
     }
 }
 
@@ -174,23 +177,23 @@ impl Places {
 /// The switches' ports are by arrival.
 fn by_arrival(net: &mut Net, places: &Places, lines: &BTreeMap<Pair, Line>, flows: &[Flow<'_>]) {
     for flow in flows {
-        for &node in &flow.path {
+        for &node in flow.paths.iter().flatten() {
             let latency = latency(lines, node);
             let switch = Kind::Switch { order: "fifo", latency, gates: Vec::new() };
             net.node(&places.name(node), if places.is_host(node) { Kind::Host } else { switch });
         }
-        for pair in flow.path.windows(2) {
-            if let Some(line) = lines.get(&(pair[0], pair[1])) {
-                net.link(&places.name(pair[0]), &places.name(pair[1]), line.rate, line.propagation);
+        for pair in flow.links() {
+            if let Some(line) = lines.get(&pair) {
+                net.link(&places.name(pair.0), &places.name(pair.1), line.rate, line.propagation);
             }
         }
-        let mut route: Vec<String> = flow.path.iter().map(|node| places.name(*node)).collect();
-        let [first, last] = [0, flow.path.len() - 1].map(|at| places.end(net, flow.path[at]));
-        route.extend(last);
-        if let Some(first) = first {
-            route.insert(0, first);
+        let mut routes = Vec::new();
+        for path in &flow.paths {
+            let [first, last] = [0, path.len() - 1].map(|at| places.end(net, path[at]));
+            let nodes = path.iter().map(|node| places.name(*node));
+            routes.push(first.into_iter().chain(nodes).chain(last).collect());
         }
-        net.channels.push(flow.channel(route, None, Source::Greedy));
+        flow.add(net, routes, None, Source::Greedy);
     }
 }
 

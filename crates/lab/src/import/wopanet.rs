@@ -168,9 +168,7 @@ impl<'a> Reader<'a> {
         if targets.is_empty() {
             return Err(self.fault(flow, format!("flow `{name}` has no `target`")));
         }
-        if targets.len() > 1 {
-            net.note("A flow with several targets has a channel for each, of which each loads the links that they share.");
-        }
+        let (mut routes, mut names) = (Vec::new(), Vec::new());
         for (place, target) in targets.iter().enumerate() {
             let mut route = vec![source.to_string()];
             for step in target.children().filter(|node| node.has_tag_name("path")) {
@@ -184,23 +182,23 @@ impl<'a> Reader<'a> {
                 return Err(self.fault(*target, format!("a target of flow `{name}` has no `path`")));
             }
             ended(net, &mut route);
-            let line = self.line(*target);
             let unnamed = format!("p{place}");
-            let target = target.attribute("name").unwrap_or(&unnamed);
-            let name = if targets.len() > 1 { format!("{name}_{target}") } else { name.to_string() };
-            let message = message.saturating_add(overhead);
-            net.channels.push(Channel {
-                name,
-                route,
-                message,
-                burst,
-                interval,
-                deadline,
-                level: None,
-                source: Source::Greedy,
-                line,
-            });
+            names.push(format!("{name}_{}", target.attribute("name").unwrap_or(&unnamed)));
+            routes.push(route);
         }
+        let channel = Channel {
+            name: name.to_string(),
+            route: Vec::new(),
+            further: Vec::new(),
+            message: message.saturating_add(overhead),
+            burst,
+            interval,
+            deadline,
+            level: None,
+            source: Source::Greedy,
+            line: self.line(flow),
+        };
+        net.flow(routes, |place| names[place].clone(), channel);
         Ok(())
     }
 }

@@ -39,14 +39,14 @@ pub(super) fn channels(
     let mut named: std::collections::BTreeMap<String, Range<usize>> = Default::default();
     let mut chances = Vec::new();
     for part in raw {
-        let Read { channel, after, count, name, routes, further, late } = match channel(cx, library, part, around)
-        {
-            Ok(read) => read,
-            Err(reported) => {
-                outcome = Err(reported);
-                continue;
-            }
-        };
+        let Read { channel, after, count, name, routes, further, late } =
+            match channel(cx, library, part, around) {
+                Ok(read) => read,
+                Err(reported) => {
+                    outcome = Err(reported);
+                    continue;
+                }
+            };
         if channels.len() + count * (1 + further.len()) > MOST_CHANNELS {
             let reason = format!("with this channel there are more than {MOST_CHANNELS}");
             return Err(cx.fault(&name, reason, "lower a `count`"));
@@ -71,10 +71,12 @@ pub(super) fn channels(
             let source = staggered(&channel.source, stagger, copy);
             let turn = |routes: &[Route]| routes[copy as usize % routes.len()].clone();
             let first = channels.len();
-            let receivers = further.iter().map(|it| (format!("{name_of_copy}-{}", it.name), &it.span, turn(&it.routes)));
+            let receivers =
+                further.iter().map(|it| (format!("{name_of_copy}-{}", it.name), &it.span, turn(&it.routes)));
             let all: Vec<(String, &Range<usize>, Route)> =
                 std::iter::once((name_of_copy.clone(), &name, turn(&routes))).chain(receivers).collect();
-            let legs: Vec<(&Route, &Range<usize>)> = all.iter().map(|(_, span, route)| (route, *span)).collect();
+            let legs: Vec<(&Route, &Range<usize>)> =
+                all.iter().map(|(_, span, route)| (route, *span)).collect();
             let copies = further::copies(cx, &legs)?;
             for ((name, _, route), copy) in all.into_iter().zip(copies) {
                 let Route { stations: route, ways, received } = route;

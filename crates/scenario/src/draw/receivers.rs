@@ -21,6 +21,10 @@ pub(super) fn receivers(
     };
     let (Some(from), Some(to), None) = (place(from), place(to), &route.node) else { return unsaid() };
     let dice = dice.own("channel.receivers");
+    // A host sends a multicast over one link.
+    if theme.row.is_some_and(|row| row.relays(from)) && !theme.careless {
+        return unsaid();
+    }
     if theme.chancy || !dice.chance(if theme.fifo { 0.4 } else { 0.15 }) {
         return unsaid();
     }

@@ -57,6 +57,11 @@ impl Row {
         joins
     }
 
+    /// Whether a host is in the row, with two links.
+    pub(super) fn relays(&self, host: usize) -> bool {
+        self.switch_of(host).is_none()
+    }
+
     /// Links and switches between two hosts.
     pub(super) fn between(&self, from: usize, to: usize) -> Vec<&'static str> {
         let row = self.row();

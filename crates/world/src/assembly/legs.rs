@@ -92,13 +92,20 @@ impl Legs {
         let (mut known, mut further) = (HashMap::new(), Vec::new());
         for lap in 0..laps.len() {
             let (channel, hops) = laps.lap(experiment, ChannelId(number(lap)));
-            let (channel, promise) = (&experiment.channels[channel], &promises[channel]);
+            // Packets have the deadlines of the channel that is sent.
+            let promise = |hop: usize| {
+                let copy = |channel: &usize| experiment.channels[*channel].copy.filter(|copy| hop < copy.hops);
+                let sent = std::iter::successors(Some(channel), |channel| Some(copy(channel)?.channel));
+                &promises[sent.last().unwrap_or(channel)]
+            };
+            let own = &promises[channel];
+            let channel = &experiment.channels[channel];
             if lap >= experiment.channels.len() {
                 further.push(number(hops.start));
             }
             ways.extend(hops.clone().map(|hop| {
                 let turns = hop + 1 == hops.end && hops.end < channel.route.len();
-                let leg = Leg { turns, ..leg(experiment, (channel, promise), hop, notices) };
+                let leg = Leg { turns, ..leg(experiment, (channel, promise(hop), own), hop, notices) };
                 let station = leg.station;
                 let leg = *known.entry(leg).or_insert_with(|| {
                     all.push(leg);
@@ -173,7 +180,7 @@ impl Legs {
 
 fn leg(
     experiment: &Experiment,
-    (channel, promise): (&ChannelSpec, &Promise),
+    (channel, promise, own): (&ChannelSpec, &Promise, &Promise),
     hop: usize,
     notices: &[Span],
 ) -> Leg {
@@ -193,7 +200,7 @@ fn leg(
             way.saturating_add(promise.beyond(hop))
         }),
         spare: promise.spare(hop),
-        unheld: channel.received && hop + 2 == channel.route.len() && !promise.is_bound(),
+        unheld: channel.received && hop + 2 == channel.route.len() && !own.is_bound(),
         impaired: network.is_some_and(|network| network.impairments != Default::default()),
         cuts_through: next.is_some_and(|next| experiment.cuts_through(next)),
         departs: hop + 1 == channel.senders().len(),

@@ -106,7 +106,8 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
         });
         let all: Vec<Target> = std::iter::once((packet.channel, own, label)).chain(copies).collect();
         let begins = |(id, leg, _): &Target| {
-            start(self.experiment, (self.laps.channel(*id), hop, leg), packet.size).filter(|_| leg.next.is_some())
+            start(self.experiment, (self.laps.channel(*id), hop, leg), packet.size)
+                .filter(|_| leg.next.is_some())
         };
         let all: Vec<(Target, Time)> =
             all.into_iter().filter_map(|target| Some((target, begins(&target)?))).collect();

@@ -254,7 +254,9 @@ pub(super) fn switches(
     let mut regulators = Regulators::default();
     for (i, (channel, promise)) in experiment.channels.iter().zip(promises).enumerate() {
         let ports = channel.route.iter().map(|station| station.checked_sub(experiment.nodes.len()));
-        for (hop, port) in ports.enumerate().skip(channel.begins()).filter_map(|(hop, port)| Some((hop, port?))) {
+        for (hop, port) in
+            ports.enumerate().skip(channel.begins()).filter_map(|(hop, port)| Some((hop, port?)))
+        {
             let (switch, port) = places[port];
             let config = config_at(experiment, i, promise, hop);
             // Channels without a promise use the shared buffer slots.

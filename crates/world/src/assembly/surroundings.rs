@@ -321,9 +321,9 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
         self.unasked = false;
         let numbers = (&self.laps, &self.copies);
         for edge in [&mut self.window.opened, &mut self.window.closed] {
-            *edge = edge
-                .take()
-                .map(|edge| if edge.uses.is_empty() { edge.with(self.experiment, stations, numbers) } else { edge });
+            *edge = edge.take().map(|edge| {
+                if edge.uses.is_empty() { edge.with(self.experiment, stations, numbers) } else { edge }
+            });
         }
     }
 }

@@ -134,8 +134,7 @@ fn at_link(experiment: &Experiment, node: usize, model: ResourceModel) -> Result
         return Ok(Waits::Alike);
     }
     let at_cpu = by_level(*order).ok_or(Uncovered::Orders)?;
-    let sends =
-        |channel: &&ChannelSpec| channel.class == Class::RealTime && channel.leaves(node);
+    let sends = |channel: &&ChannelSpec| channel.class == Class::RealTime && channel.leaves(node);
     let levels = || experiment.channels.iter().filter(sends).map(|channel| channel.level);
     let at_link = match link.order {
         // Packets of one level keep their order, and none is early.

@@ -108,8 +108,7 @@ fn one_level(experiment: &Experiment, node: usize, window: &Window) -> bool {
         u64::from(channel.spec.burst)
             .saturating_mul(channel.spec.fragmentation(experiment.packet()).packets())
     };
-    let sends =
-        |channel: &&ChannelSpec| channel.class == Class::RealTime && channel.leaves(node);
+    let sends = |channel: &&ChannelSpec| channel.class == Class::RealTime && channel.leaves(node);
     let longest = experiment.channels.iter().filter(sends).map(burst).max().unwrap_or(0);
     let held = !window.by_level && window.in_time().is_ok();
     let within = |channel: &ChannelSpec| channel.deadline.is_some_and(|d| d <= channel.spec.min_interval);

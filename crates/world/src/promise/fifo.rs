@@ -88,11 +88,15 @@ pub(super) fn admit(
         }
         if number == active.len() && (number == 0 || !found.is_empty()) {
             for (i, answer) in active.into_iter().zip(found) {
+                let unknown = before_copy(experiment, answers, i);
+                let copied = experiment.multicast(i).len() > 1;
                 let Some(Ok(reservation)) = &mut answers[i] else { continue };
-                (reservation.unbounded, reservation.queues) = match answer {
-                    Answer::Kept(hops) => (None, hops),
-                    Answer::Unknown(from, why) => (Some((from, why)), Vec::new()),
-                    Answer::Refused(..) => continue,
+                (reservation.unbounded, reservation.queues) = match (answer, unknown) {
+                    (Answer::Kept(_), Some(unknown)) => (Some(unknown), Vec::new()),
+                    (Answer::Kept(hops), None) => (None, hops),
+                    (Answer::Unknown(from, why, hops), _) if copied => (Some((from, why)), hops),
+                    (Answer::Unknown(from, why, _), _) => (Some((from, why)), Vec::new()),
+                    (Answer::Refused(..), _) => continue,
                 };
             }
             return;
@@ -124,6 +128,21 @@ pub(super) fn admit(
         }
         tables.settle(experiment, answers);
     }
+}
+
+/// The first hop of channel `i` without a promise to the channel that it is a copy of, and why there is none.
+fn before_copy(
+    experiment: &Experiment,
+    answers: &[Option<Result<Reservation, Refused>>],
+    i: usize,
+) -> Option<(usize, Uncovered)> {
+    let CopyOf { channel, hops } = experiment.channels[i].copy?;
+    let sent = answers[channel].as_ref()?.as_ref().ok()?;
+    let (_, why) = sent.unbounded?;
+    let of_queues = sent.queues.iter().map(|hop| hop.hop);
+    let known: BTreeSet<usize> =
+        on_path(experiment, answers, channel).map(|reserved| reserved.hop).chain(of_queues).collect();
+    (0..hops).find(|hop| !known.contains(hop)).map(|hop| (hop, why))
 }
 
 /// Whether a real-time channel of `experiment` passes a FIFO queue.
@@ -411,7 +430,17 @@ impl Part<'_> {
                 (hops > 0).then_some(laxity_curves::CopyOf { flow, hops })
             });
             begun.insert((entry.channel, first), flows.len());
-            flows.push(Flow { path, level, source, jitter, tolerance, entry: enters, shortest, longest, copy });
+            flows.push(Flow {
+                path,
+                level,
+                source,
+                jitter,
+                tolerance,
+                entry: enters,
+                shortest,
+                longest,
+                copy,
+            });
             of.push(row);
         }
         let network =
@@ -429,7 +458,26 @@ impl Part<'_> {
                 found[row] = Some(bound);
             }
         }
+        for row in 0..entries.len() {
+            self.share(row, entries, &mut found);
+        }
         found
+    }
+
+    /// Gives a copy the bounds at the queues before it is made of the channel that is copied: packets have the
+    /// deadlines of that channel there.
+    fn share(&self, row: usize, entries: &[Entry], found: &mut [Option<Found>]) {
+        let own = &entries[row];
+        let Some(CopyOf { channel, hops }) = self.channel(own).copy else { return };
+        let Some(shared) = hops.checked_sub(own.hops.start).filter(|shared| *shared > 0) else { return };
+        let sent = |entry: &Entry| entry.channel == channel && entry.hops.start == own.hops.start;
+        let sent = entries[..row].iter().position(sent);
+        let Some(Some(Ok(sent))) = sent.map(|sent| found[sent].clone()) else { return };
+        let Some(Ok(own)) = &mut found[row] else { return };
+        for (place, passed) in own.passed.iter_mut().enumerate() {
+            let last = place.min(shared - 1).min(sent.passed.len() - 1);
+            *passed = if place < shared { sent.passed[last] } else { sent.passed[last].max(*passed) };
+        }
     }
 }
 

@@ -29,6 +29,7 @@ mod managed;
 mod meters;
 mod mixed;
 mod moderation;
+mod multicast;
 mod networks;
 mod notices;
 mod promised;

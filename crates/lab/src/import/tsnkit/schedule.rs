@@ -150,8 +150,8 @@ impl Schedule {
     }
 
     /// The links of a flow that have a port of a switch.
-    fn ports<'a>(places: &'a Places, flow: &'a Flow<'_>) -> impl Iterator<Item = Pair> + 'a {
-        flow.path.windows(2).map(|pair| (pair[0], pair[1])).filter(|(from, _)| !places.is_host(*from))
+    fn ports(places: &Places, flow: &Flow<'_>) -> impl Iterator<Item = Pair> {
+        flow.links().into_iter().filter(|(from, _)| !places.is_host(*from))
     }
 
     /// The level of each flow.
@@ -185,74 +185,53 @@ impl Schedule {
     ) -> Result<(), ImportError> {
         net.note("Gates of tsnkit are of one port, so each port is a switch of its own, and windows are 1 ns longer.");
         let levels = self.levels(places, flows)?;
-        self.check_copies(net, places, flows)?;
         let mut run = Span::from_ms(1);
         for (flow, &level) in flows.iter().zip(&levels) {
-            let (first, last) = (flow.path[0], flow.path[flow.path.len() - 1]);
-            let mut route = Vec::new();
-            for &node in &flow.path {
+            for &node in flow.paths.iter().flatten() {
                 let order = "strict_priority";
                 let switch = Kind::Switch { order, latency: latency(lines, node), gates: Vec::new() };
                 net.node(&places.name(node), if places.is_host(node) { Kind::Host } else { switch });
             }
-            route.extend(places.end(net, first));
-            for pair in flow.path.windows(2) {
-                let (from, to) = (places.name(pair[0]), places.name(pair[1]));
-                let link = (pair[0], pair[1]);
-                let Some(line) = lines.get(&link) else {
-                    let what = format!(
-                        "the route of stream {} has a link ({}, {}) that the network lacks",
-                        flow.stream.id, link.0, link.1
-                    );
-                    return Err(ImportError::new(&self.file, 1, what));
-                };
-                if places.is_host(pair[0]) {
-                    let from = match flow.copy {
-                        0 => from,
-                        copy => format!("{from}-{}", copy + 1),
+            let mut routes = Vec::new();
+            for path in &flow.paths {
+                let mut route: Vec<String> = places.end(net, path[0]).into_iter().collect();
+                for pair in path.windows(2) {
+                    let (from, to) = (places.name(pair[0]), places.name(pair[1]));
+                    let link = (pair[0], pair[1]);
+                    let Some(line) = lines.get(&link) else {
+                        let what = format!(
+                            "the route of stream {} has a link ({}, {}) that the network lacks",
+                            flow.stream.id, link.0, link.1
+                        );
+                        return Err(ImportError::new(&self.file, 1, what));
                     };
-                    net.node(&from, Kind::Host);
                     route.push(from.clone());
-                    net.link(&from, &to, line.rate, line.propagation);
-                    continue;
+                    if places.is_host(pair[0]) {
+                        net.link(&from, &to, line.rate, line.propagation);
+                        continue;
+                    }
+                    let port = format!("s{}-{}", link.0, link.1);
+                    if !net.has(&port) {
+                        let gates = self.windows(link, flows, &levels, places);
+                        net.node(
+                            &port,
+                            Kind::Switch { order: "strict_priority", latency: Span::ZERO, gates },
+                        );
+                    }
+                    net.link(&from, &port, AT_ONCE, Span::ZERO);
+                    net.link(&port, &to, line.rate, line.propagation);
+                    route.push(port);
                 }
-                route.push(from.clone());
-                let port = format!("s{}-{}", link.0, link.1);
-                if !net.has(&port) {
-                    let gates = self.windows(link, flows, &levels, places);
-                    net.node(&port, Kind::Switch { order: "strict_priority", latency: Span::ZERO, gates });
-                }
-                net.link(&from, &port, AT_ONCE, Span::ZERO);
-                net.link(&port, &to, line.rate, line.propagation);
-                route.push(port);
+                let last = path[path.len() - 1];
+                route.push(places.name(last));
+                route.extend(places.end(net, last));
+                routes.push(route);
             }
-            route.push(places.name(last));
-            route.extend(places.end(net, last));
             let (source, lasts) = self.source(flow)?;
             run = run.max(lasts);
-            net.channels.push(flow.channel(route, Some(level), source));
+            flow.add(net, routes, Some(level), source);
         }
         net.run = Some(run);
-        Ok(())
-    }
-
-    /// A stream to several receivers is a channel for each, and a window has room for one frame: the
-    /// channels have hosts of their own, and must not share a port.
-    fn check_copies(&self, net: &mut Net, places: &Places, flows: &[Flow<'_>]) -> Result<(), ImportError> {
-        for (at, flow) in flows.iter().enumerate().filter(|(_, flow)| flow.copy > 0) {
-            net.note("A stream to several receivers has a sending host for each of them.");
-            let others = flows[..at].iter().filter(|other| other.stream.id == flow.stream.id);
-            let shared = others
-                .flat_map(|other| Self::ports(places, other))
-                .find(|port| Self::ports(places, flow).any(|own| own == *port));
-            if let Some((a, b)) = shared {
-                let what = format!(
-                    "frames of stream {} to two receivers share the link ({a}, {b}); a scenario has no multicast, and a window has room for one frame",
-                    flow.stream.id
-                );
-                return Err(ImportError::new(&self.file, 1, what));
-            }
-        }
         Ok(())
     }
 

@@ -78,7 +78,7 @@ pub(super) fn copies(
             () if hops == 0 => {
                 ("a multicast has one sender", "let all routes start at the node of the first receiver's")
             }
-            () if hops == route.stations.len() && hops == of.stations.len() => {
+            () if routes[..i].iter().any(|(other, _)| other.stations.last() == route.stations.last()) => {
                 ("this receiver is there twice", "name each receiver once")
             }
             () if hops == route.stations.len() || hops == of.stations.len() => {

@@ -16,8 +16,8 @@ use crate::experiment::ChannelSpec;
 pub(super) enum Answer {
     /// The promises of its queues, and of the stations that have messages from them.
     Kept(Vec<Hop>),
-    /// No bound is known from that hop on.
-    Unknown(usize, Uncovered),
+    /// No bound is known from that hop on. The promises of the queues before are those of copies, too.
+    Unknown(usize, Uncovered, Vec<Hop>),
     /// The resource that is too small, by how much, and at which station.
     Refused(Scarce, Deficit, usize),
 }
@@ -31,12 +31,15 @@ impl Part<'_> {
         for Row { entry, known, found } in rows {
             let (first, stations) = (entry.hops.start, self.stations(entry));
             if let Err(why) = known {
-                return Answer::Unknown(first, *why);
+                if let Some(Ok(found)) = found {
+                    kept.extend(self.queues(entry, found));
+                }
+                return Answer::Unknown(first, *why, kept);
             }
             let found = match found {
                 Some(Ok(found)) => found,
                 Some(Err(Unbounded { hop: _, disordered: true })) => {
-                    return Answer::Unknown(first, Uncovered::AtsOrder);
+                    return Answer::Unknown(first, Uncovered::AtsOrder, kept);
                 }
                 Some(Err(Unbounded { hop, disordered: false })) => {
                     return Answer::Refused(Scarce::Link, Deficit::Unbounded, stations[*hop]);
@@ -47,7 +50,7 @@ impl Part<'_> {
                 return Answer::Refused(slots, Deficit::Places(lacks), stations[0]);
             }
             if let Err(why) = self.passes_meter(entry, found) {
-                return Answer::Unknown(first, why);
+                return Answer::Unknown(first, why, kept);
             }
             kept.extend(self.row(entry, found, tables));
         }
@@ -56,7 +59,7 @@ impl Part<'_> {
         all.sort_by_key(|hop| hop.hop);
         if let Some(hop) = (0..channel.senders().len()).find(|hop| all.iter().all(|known| known.hop != *hop))
         {
-            return Answer::Unknown(hop, self.all.without_table(channel, hop));
+            return Answer::Unknown(hop, self.all.without_table(channel, hop), kept);
         }
         self.judged(channel, kept, all)
     }
@@ -75,8 +78,8 @@ impl Part<'_> {
         }
     }
 
-    /// The promises of queues in a row, and of the station behind them.
-    fn row(&self, entry: &Entry, found: &FlowBound, tables: &[Hop]) -> Vec<Hop> {
+    /// The promises of queues in a row.
+    fn queues(&self, entry: &Entry, found: &FlowBound) -> Vec<Hop> {
         let (experiment, channel) = (self.experiment, self.channel(entry));
         let packets = channel.spec.fragmentation(experiment.packet()).packets();
         let mut hops = Vec::new();
@@ -91,6 +94,14 @@ impl Part<'_> {
             let role = if hop == 0 { Role::Send } else { Role::Relay };
             hops.push(self.hop(channel, (hop, node, role), (kept.saturating_sub(own), own), backlog));
         }
+        hops
+    }
+
+    /// The promises of queues in a row, and of the station behind them.
+    fn row(&self, entry: &Entry, found: &FlowBound, tables: &[Hop]) -> Vec<Hop> {
+        let (experiment, channel) = (self.experiment, self.channel(entry));
+        let packets = channel.spec.fragmentation(experiment.packet()).packets();
+        let mut hops = self.queues(entry, found);
         let (next, last) = (entry.hops.end, channel.route.len() - 1);
         let until = through(hops.iter());
         // A message can wait for the bound of the row, and is early by its jitter at most.

@@ -139,9 +139,7 @@ fn more(
     tried: &[More],
 ) -> Option<More> {
     let reserved = |i: usize| match &answers[i] {
-        Some(Ok(reservation))
-            if reservation.reserved.len() > 1 && experiment.multicast(i).len() == 1 =>
-        {
+        Some(Ok(reservation)) if reservation.reserved.len() > 1 && experiment.multicast(i).len() == 1 => {
             &reservation.reserved[..]
         }
         _ => &[],

@@ -1,8 +1,9 @@
 //! Reservations of a multicast.
 //!
 //! The stations before a copy is made have a reservation of the channel that is copied, with its local
-//! deadlines. The copy has the rest of the deadline for those behind. Deadlines of a multicast are not shared
-//! out again: copies count on them.
+//! deadlines. The copy has the rest of the deadline for those behind. So a channel with a shorter route than one
+//! of its multicast asks for a part of the deadline, as long as its route is, and for all of it if that is
+//! refused. Deadlines of a multicast are not shared out again: copies count on them.
 
 use laxity_admission::Request;
 use laxity_units::Span;
@@ -47,10 +48,20 @@ impl Tables {
         if let Some(Some(Err(refused))) = channel.copy.map(|copy| &answers[copy.channel]) {
             return Err(*refused);
         }
-        match self.admit(experiment, channel, asked) {
+        let all = experiment.multicast(i);
+        let hops = |channel: &ChannelSpec| channel.senders().len().max(1) as u64;
+        let longest = experiment.channels[all].iter().map(hops).max().unwrap_or(1);
+        let part = (asked.deadline() / longest).saturating_mul(hops(channel));
+        let admitted = match self.admit(experiment, channel, asked.within(part)) {
+            Err(_) => self.admit(experiment, channel, asked),
+            admitted => admitted,
+        };
+        let sooner = |refused: Refused| self.admit_sooner(experiment, channel, (asked, refused)).ok_or(refused);
+        match admitted.or_else(sooner) {
             Ok(reservation) => {
                 let own = reservation.reserved.iter().map(|it| (it.hop, it.asked.rate.request.deadline()));
-                let before = (0..channel.begins()).filter_map(|hop| Some((hop, self.shared_at(channel, hop)?)));
+                let before =
+                    (0..channel.begins()).filter_map(|hop| Some((hop, self.shared_at(channel, hop)?)));
                 let shared = before.chain(own).collect();
                 self.shared.insert(i, shared);
                 Ok(reservation)
