@@ -104,7 +104,8 @@ impl Section {
             let number = |rest: &str| rest.strip_prefix('-').is_some_and(|n| n.parse::<u32>().is_ok());
             rest.is_some_and(|rest| rest.is_empty() || number(rest))
         };
-        let channels = experiment.channels.iter().enumerate();
-        channels.filter(|(_, channel)| is_of(&channel.name)).map(|(place, _)| place).collect()
+        // Of a multicast the first channel has the name.
+        let named = |place: &usize| is_of(&experiment.channels[experiment.multicast(*place).start].name);
+        (0..experiment.channels.len()).filter(named).collect()
     }
 }

@@ -41,4 +41,20 @@ impl Experiment {
         let behind = self.channels[i + 1..].iter().take_while(|channel| is_copy(channel)).count();
         i - before..i + 1 + behind
     }
+
+    /// The experiment with `changed` in place of channel `i`, and with the same change of the others of its
+    /// multicast.
+    pub(crate) fn with_channel(&self, i: usize, changed: &ChannelSpec) -> Experiment {
+        let mut with = self.clone();
+        for channel in &mut with.channels[self.multicast(i)] {
+            *channel = ChannelSpec {
+                name: std::mem::take(&mut channel.name),
+                route: std::mem::take(&mut channel.route),
+                ways: std::mem::take(&mut channel.ways),
+                copy: channel.copy,
+                ..changed.clone()
+            };
+        }
+        with
+    }
 }

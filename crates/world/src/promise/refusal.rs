@@ -110,8 +110,8 @@ impl<'a> Advice<'a> {
     /// A change with which channel `index` would be admitted, of which the result was `refused`.
     pub fn fit(&mut self, index: usize, refused: &Promise) -> Fit {
         let (experiment, formula) = (self.experiment, self.formula);
-        // Deadlines of a multicast depend on each other.
-        if refused.is_unkept() || experiment.multicast(index).len() > 1 {
+        let index = experiment.multicast(index).start;
+        if refused.is_unkept() {
             return Fit::default();
         }
         if let Some(fit) = of_copy(experiment, &self.fit, index) {
@@ -135,9 +135,7 @@ impl<'a> Advice<'a> {
 
     /// How far channel `index`, which was refused, is from being admitted.
     pub fn shortfall(&mut self, index: usize) -> Shortfall {
-        if self.experiment.multicast(index).len() > 1 {
-            return Shortfall::default();
-        }
+        let index = self.experiment.multicast(index).start;
         if let Some(shortfall) = of_copy(self.experiment, &self.shortfall, index) {
             return shortfall;
         }
@@ -163,7 +161,7 @@ impl<'a> Advice<'a> {
         let (experiment, formula) = (self.experiment, self.formula);
         let turns = &self.turns;
         let beside = |tables| Beside { experiment, formula, index, tables, turns };
-        if !by_tables(experiment, &experiment.channels[index]) {
+        if !by_tables(experiment, index) {
             return ask(beside(None));
         }
         let all = self.all.get_or_insert_with(|| All::of(experiment, formula, None));
@@ -175,14 +173,15 @@ impl<'a> Advice<'a> {
     }
 }
 
-/// Whether tables of stations alone decide the admission of `channel`.
-fn by_tables(experiment: &Experiment, channel: &ChannelSpec) -> bool {
+/// Whether tables of stations alone decide the admission of channel `index`. Those of a multicast are admitted
+/// together.
+fn by_tables(experiment: &Experiment, index: usize) -> bool {
     let in_tables = match &experiment.system {
         System::Hosts { receivers } => receivers.is_empty(),
         System::Signalled(_) => true,
         System::Receiver(_) | System::VirtualInterfaces(_) => false,
     };
-    in_tables && !passes(experiment, channel)
+    in_tables && experiment.multicast(index).len() == 1 && !passes(experiment, &experiment.channels[index])
 }
 
 impl All {

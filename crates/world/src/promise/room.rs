@@ -74,12 +74,14 @@ impl Of {
 
     fn set(self, experiment: &mut Experiment, i: usize, room: u64) {
         let small = u32::try_from(room).unwrap_or(u32::MAX);
-        let channel = &mut experiment.channels[i];
-        match self {
-            Of::Messages => return channel.message_slots = small,
-            Of::Packets => return channel.packet_slots = room,
-            Of::Program => return channel.reader.iter_mut().for_each(|reader| reader.slots = small),
-            Of::Interface | Of::Buffers | Of::BuffersOfRealTime => {}
+        let all = experiment.multicast(i);
+        for channel in &mut experiment.channels[all] {
+            match self {
+                Of::Messages => channel.message_slots = small,
+                Of::Packets => channel.packet_slots = room,
+                Of::Program => channel.reader.iter_mut().for_each(|reader| reader.slots = small),
+                Of::Interface | Of::Buffers | Of::BuffersOfRealTime => {}
+            }
         }
         let Some(InterfaceSpec { config, .. }) = experiment.interface_of_mut(i) else { return };
         match self {

@@ -5,6 +5,7 @@ use laxity_admission::{Bound, Breakdown, Request, Term};
 use laxity_units::Span;
 
 use super::super::admit::{promises, request, request_where_it_comes_in};
+use super::super::answer::Promise;
 use super::super::room::NO_END;
 use super::super::table::Reserved;
 use super::super::via::Before;
@@ -44,7 +45,7 @@ impl Beside<'_> {
                 return of_a_virtual_interface((experiment, *formula, *index), spec, turns);
             }
         }
-        if !by_tables(experiment, &experiment.channels[*index]) {
+        if !by_tables(experiment, *index) {
             return of_all_others((experiment, *formula, *index), turns);
         }
         let tables = tables.as_mut()?;
@@ -148,9 +149,9 @@ fn of_all_others(which: Which<'_>, turns: &Turns) -> Option<Shortfall> {
         let proposed = turn::confirmed(asked, others(asked, channel, any), &mut ask);
         return Some(Shortfall { admissible: proposed, proposed, ..Shortfall::default() });
     };
-    let mut changed = experiment.clone();
-    changed.channels[index] = with(long);
-    let bound = promises(&changed, formula).ok()?.channels[index].end_to_end_bound()?;
+    let promised = promises(&experiment.with_channel(index, &with(long)), formula).ok()?.channels;
+    let bounds = promised[experiment.multicast(index)].iter().map(Promise::end_to_end_bound);
+    let bound = bounds.collect::<Option<Vec<Span>>>()?.into_iter().max()?;
     let least = if fits(bound) { bound } else { between(bound, long, &mut fits)? };
     Some(told(least, channel, &mut fits, &mut ask))
 }

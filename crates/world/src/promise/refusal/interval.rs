@@ -34,7 +34,7 @@ impl Beside<'_> {
             }
             channel
         };
-        if tables.is_none() && by_tables(experiment, channel) {
+        if tables.is_none() && by_tables(experiment, *index) {
             return None;
         }
         let which = (*experiment, *formula, *index);

@@ -97,9 +97,7 @@ impl Turns {
         let before = self
             .admitted
             .get_or_init(|| of(experiment).unwrap_or_default().iter().map(is_admitted).collect());
-        let mut file = experiment.clone();
-        file.channels[index] = changed.clone();
-        let Some(after) = of(&file) else { return Tried::Refused };
+        let Some(after) = of(&experiment.with_channel(index, changed)) else { return Tried::Refused };
         match &after[index] {
             Promise::Refused(Refused { refusal, whose: None, .. }) => match refusal.deficit {
                 Deficit::Time(by) if refusal.claimant == Claimant::Newcomer => Tried::Late(by),
