@@ -267,6 +267,9 @@ pub fn check(experiment: &Experiment) -> Result<(), &'static str> {
     if !experiment.host(0).computing.is_empty() {
         return Err("a host in a thread does nothing but send; applications that compute are modelled");
     }
+    if experiment.channels.iter().any(|channel| channel.copy.is_some()) {
+        return Err("a host in a thread sends to one receiver of each channel; multicasts are modelled");
+    }
     let sends_only = |channel: &ChannelSpec| channel.route[0] == 0 && channel.senders().len() == 1;
     if !experiment.channels.iter().all(sends_only) {
         return Err("a host in a thread sends only; relays and other senders are modelled");

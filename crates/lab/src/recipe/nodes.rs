@@ -192,7 +192,13 @@ fn programs(port: &Port<'_>, node: usize, section: &mut Section, missing: &mut M
     section.comment("Programs; a priority above 6 needs CAP_NET_ADMIN.");
     for (place, i) in own {
         let channel = port.channel(i);
-        let to = channel.route.last().map_or(String::new(), |last| format!(" to {}", experiment.name(*last)));
+        let receivers = &experiment.channels[experiment.multicast(i)];
+        let ends = receivers.iter().filter_map(|channel| channel.route.last());
+        let ends: Vec<String> = ends.map(|last| experiment.name(*last)).collect();
+        let to = if ends.is_empty() { String::new() } else { format!(" to {}", ends.join(", ")) };
+        if receivers.len() > 1 {
+            missing.at(port.place, "receivers of a multicast: switches learn them by IGMP, MLD or by hand");
+        }
         let contract = match channel.class {
             Class::RealTime => format!(
                 "{} B each {}, {} at once",
@@ -316,7 +322,7 @@ fn of_switch(
     let ports = experiment.outlets.iter().enumerate().filter(|(_, outlet)| outlet.switch == switch);
     for (number, (place, outlet)) in ports.enumerate() {
         let station = experiment.nodes.len() + place;
-        let passes = |channel: &ChannelSpec| channel.route.contains(&station);
+        let passes = |channel: &ChannelSpec| channel.passages(station).next().is_some();
         let channels: Vec<usize> =
             experiment.channels.iter().enumerate().filter(|(_, c)| passes(c)).map(|(i, _)| i).collect();
         if channels.is_empty() {
