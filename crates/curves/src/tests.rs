@@ -154,8 +154,8 @@ fn a_burst_of_its_own_delays_no_flow() {
     assert_eq!(us(&of(vec![LINK], vec![dense(9)])), [120.0]);
 }
 
-/// A flow and two copies of it, of 40 us, with one other of 80 us at the first server. The link there has each
-/// frame once, and so has server 1, behind which the second copy is made of the first.
+/// A flow and two copies of it, of 40 us, with one other of 80 us at the first server. The link there has
+/// each frame once, and so has server 1, behind which the second copy is made of the first.
 #[test]
 fn a_copied_frame_passes_a_shared_link_once() {
     let copy = |path: &[usize], flow_, hops| Flow {

@@ -399,7 +399,7 @@ impl Total {
         at.into_iter().map(come).collect()
     }
 
-    /// The arrival curve of a flow at a hop; nothing where its frames count as those of another.
+    /// The arrival curve of a flow at a hop; zero where its frames count as those of another.
     pub(crate) fn arrival(&self, network: &QueueNetwork, visit: &Visit) -> Arrival {
         self.changed(network, visit, |limit| limit)
     }

@@ -256,8 +256,8 @@ fn flow(&(path, level, size, burst, interval, fluid): &Draw, servers: usize) -> 
     Flow { level, source, shortest, longest, ..Flow::of_frames(path, Vec::new(), longest) }
 }
 
-/// Adds a copy of flow `of` that has `hops` servers of its path, and then those of `path` that are not of them.
-/// It is made where it parts from the last of the flow and its copies.
+/// Adds a copy of flow `of` that has `hops` servers of its path, and then those of `path` that are not of
+/// them. It is made where it parts from the last of the flow and its copies.
 fn add_copy(flows: &mut Vec<Flow>, of: usize, hops: usize, path: &[usize]) {
     let own = &flows[of];
     let mut shared = own.path[..1 + hops % own.path.len()].to_vec();

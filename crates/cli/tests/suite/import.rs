@@ -118,7 +118,7 @@ fn a_virtual_link_loads_a_common_link_once() {
     let output = here.laxity("import links.csv -o links.toml");
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     let found = bounds(&here, "links.toml");
-    // Four transmissions of 462 B, of both frames at the common link and of one at each other, and two switches.
+    // Four transmissions of 462 B, two of them at the common link, and two switches.
     let at_most = (4.0 * 36_960.0 + 2.0 * 16_000.0) * 1.002;
     assert!(found.len() == 21 && found.iter().all(|(_, bound)| *bound <= at_most), "{found:?}");
     here.write("apart.csv", "name,bag,smax,path\nv1,4,462,e1 s1 r0; e1 s2 r1\n");

@@ -106,9 +106,8 @@ impl Net {
         self.nodes.iter().any(|(known, kind)| known == name && *kind != Kind::Host)
     }
 
-    /// Adds a flow over `routes` from one sender: a channel with several receivers, if routes part at switches
-    /// and each ends elsewhere. Else a channel for each route, of which `named` gives the name; `channel` has
-    /// neither routes nor, of several, a name of its own.
+    /// Adds a flow over `routes` from one sender: `channel` with several receivers, if routes part at
+    /// switches and each ends elsewhere. Else there is a channel for each route, with a name by `named`.
     pub(super) fn flow(
         &mut self,
         mut routes: Vec<Vec<String>>,

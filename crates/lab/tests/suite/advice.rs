@@ -26,11 +26,10 @@ fn with(experiment: &Experiment, channel: &ChannelSpec, told: &Shortfall, deadli
     changed
 }
 
-/// Channels that would be refused with `changed` in place of channel `i`: it, or one that was
-/// admitted.
-fn refused(experiment: &Experiment, i: usize, changed: ChannelSpec, before: &[Promise]) -> Vec<String> {
-    let mut experiment = experiment.clone();
-    experiment.channels[i] = changed;
+/// Channels that would be refused with `changed` in place of channel `i` and of all of its multicast: it, or
+/// one that was admitted.
+fn refused(experiment: &Experiment, i: usize, changed: &ChannelSpec, before: &[Promise]) -> Vec<String> {
+    let experiment = experiment.with_channel(i, changed);
     let Ok(after) = promises(&experiment, Formula::Corrected) else { return vec!["all".into()] };
     let is_worse = |j: &usize| (*j == i || !before[*j].is_refused()) && after.channels[*j].is_refused();
     (0..before.len()).filter(is_worse).map(|j| experiment.channels[j].name.clone()).collect()
@@ -49,13 +48,13 @@ fn what_a_refusal_proposes_is_admitted() {
             let (channel, fit) = (&experiment.channels[i], advice.fit(i, promise));
             if let Some(deadline) = fit.shortfall.proposed {
                 let changed = with(&experiment, channel, &fit.shortfall, deadline);
-                let worse = refused(&experiment, i, changed, &before.channels);
+                let worse = refused(&experiment, i, &changed, &before.channels);
                 assert!(worse.is_empty(), "{number}: {}, {:?}: {worse:?}", channel.name, fit.shortfall);
                 deadlines += 1;
             }
             if let Some((interval, deadline)) = fit.interval {
                 let changed = channel.asking(experiment.packet(), interval, deadline);
-                let worse = refused(&experiment, i, changed, &before.channels);
+                let worse = refused(&experiment, i, &changed, &before.channels);
                 assert!(worse.is_empty(), "{number}: {}, a message each {interval}: {worse:?}", channel.name);
                 intervals += 1;
             }

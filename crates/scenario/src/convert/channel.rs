@@ -162,9 +162,9 @@ fn channel(
     let routes = around.way.routes(cx, (Some(&keys.from), &keys.to, keys.route.take()), most, &owner);
     let receivers = keys.receivers.as_ref().map(|list| list.span.clone());
     let further = further::further(cx, keys.receivers.take(), (&keys.from, routed), most, around);
-    let ends_at = routes.clone().and_then(|routes| {
+    let ends_at = routes.clone().map(|routes| {
         let further = further.iter().flatten().flat_map(|further| further.routes.clone());
-        Ok(routes.into_iter().chain(further).collect::<Vec<Route>>())
+        routes.into_iter().chain(further).collect::<Vec<Route>>()
     });
     let said = [keys.core.placed(), cx.optional(of_source), cx.optional(of_reader)];
     let cores = cores_of(cx, said, ends_at.as_deref().unwrap_or_default(), around);

@@ -29,7 +29,7 @@ pub(super) fn receivers(
         return unsaid();
     }
     let others = (0..hosts as usize).filter(|host| ![from, to].contains(host));
-    // A relay in a row of switches passes nothing on that it receives.
+    // A receiver in a row of switches would be passed through.
     let relays = |one: usize, other: usize| {
         theme.row.is_some_and(|row| row.between(from, one).contains(&HOSTS[other]))
     };

@@ -57,8 +57,10 @@ fn refused(text: &str, line: &str, says: &str) {
     assert!(shown.contains(says) && shown.contains(line), "{shown}");
 }
 
-/// The channels: their names, where they end, and which channel they are copies of.
-fn channels(text: &str) -> Vec<(String, String, Option<(usize, usize)>)> {
+/// The name of a channel, where it ends, and the channel that it is a copy of with the hops that both share.
+type Row = (String, String, Option<(usize, usize)>);
+
+fn channels(text: &str) -> Vec<Row> {
     let scenario = right(text);
     let experiment = scenario.experiment(&scenario.points().next().unwrap());
     let of = |channel: &laxity_world::experiment::ChannelSpec| {

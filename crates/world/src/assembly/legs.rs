@@ -94,7 +94,8 @@ impl Legs {
             let (channel, hops) = laps.lap(experiment, ChannelId(number(lap)));
             // Packets have the deadlines of the channel that is sent.
             let promise = |hop: usize| {
-                let copy = |channel: &usize| experiment.channels[*channel].copy.filter(|copy| hop < copy.hops);
+                let copy =
+                    |channel: &usize| experiment.channels[*channel].copy.filter(|copy| hop < copy.hops);
                 let sent = std::iter::successors(Some(channel), |channel| Some(copy(channel)?.channel));
                 &promises[sent.last().unwrap_or(channel)]
             };

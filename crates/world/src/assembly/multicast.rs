@@ -76,8 +76,8 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
         }
     }
 
-    /// Notes in the meter of a channel what becomes of a packet of it at `station`, and in those of the copies
-    /// that would have been made of the packet.
+    /// Notes in the meter of a channel the fate of a packet at `station`, and in those of the copies that would
+    /// have been made of the packet.
     pub(super) fn note(&mut self, number: ChannelId, station: usize, mut what: impl FnMut(&mut Meter)) {
         let channel = self.laps.channel(number);
         what(&mut self.meters[channel]);
@@ -85,11 +85,10 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
         copies.into_iter().for_each(|copy| what(&mut self.meters[copy]));
     }
 
-    /// Sends on the copies of a packet of `channel` that are made behind `station`, and the packet itself, of
-    /// which `own` is the leg, as far as they go on now. Answers whether there are copies.
+    /// Sends a packet of `channel` on over its leg, and the copies that are made of it behind the station.
     ///
-    /// `start` says when a packet of that many bytes goes on over such a hop, if now. One transmission has one
-    /// fate: the impairments of its link are drawn once.
+    /// `start` says when a packet of that many bytes goes on over such a hop; `None` if not now. One
+    /// transmission has one fate: the impairments of its link are drawn once.
     #[cold]
     pub(super) fn send_copies(
         &mut self,

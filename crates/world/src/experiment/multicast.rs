@@ -44,7 +44,7 @@ impl Experiment {
 
     /// The experiment with `changed` in place of channel `i`, and with the same change of the others of its
     /// multicast.
-    pub(crate) fn with_channel(&self, i: usize, changed: &ChannelSpec) -> Experiment {
+    pub fn with_channel(&self, i: usize, changed: &ChannelSpec) -> Experiment {
         let mut with = self.clone();
         for channel in &mut with.channels[self.multicast(i)] {
             *channel = ChannelSpec {

@@ -464,7 +464,7 @@ impl Part<'_> {
         found
     }
 
-    /// Gives a copy the bounds at the queues before it is made of the channel that is copied: packets have the
+    /// Gives a copy the bounds of the channel that is copied at the queues that both pass: packets have the
     /// deadlines of that channel there.
     fn share(&self, row: usize, entries: &[Entry], found: &mut [Option<Found>]) {
         let own = &entries[row];

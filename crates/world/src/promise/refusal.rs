@@ -173,8 +173,8 @@ impl<'a> Advice<'a> {
     }
 }
 
-/// Whether tables of stations alone decide the admission of channel `index`. Those of a multicast are admitted
-/// together.
+/// Whether tables of stations alone decide the admission of channel `index`. Those of a multicast are
+/// admitted together.
 fn by_tables(experiment: &Experiment, index: usize) -> bool {
     let in_tables = match &experiment.system {
         System::Hosts { receivers } => receivers.is_empty(),

@@ -43,8 +43,8 @@ fn us(seconds: Option<f64>) -> u64 {
     (seconds.expect("a time") * 1e6).round() as u64
 }
 
-/// One packet each 250 us takes two fifths of each link, over two hops to `d` and three to the others, whatever
-/// the order of ports.
+/// One packet each 250 us takes two fifths of each link, over two hops to `d` and three to the others,
+/// whatever the order of ports.
 #[test]
 fn a_common_link_has_a_packet_once() {
     for order in ["fifo", "strict_priority", "multiclass_edf", "fixed_priority", "wfq"] {
@@ -107,8 +107,8 @@ fn copies_cut_through() {
     assert!(times[1] == times[2] && times[0] < times[1] && times[1] < 150, "{times:?}");
 }
 
-/// `b` is behind a link that is too slow, so nothing is sent to any receiver, and a channel behind in the file
-/// finds the trunk free.
+/// `e` is behind a link that is too slow, so no receiver is admitted, and a later channel of the file finds
+/// the trunk free.
 #[test]
 fn a_multicast_is_admitted_to_all_or_to_none() {
     let then = "[[channel]]\nname = \"then\"\nfrom = \"d\"\nto = \"c\"\nclass = \"real_time\"\nmax_message = \"1250 B\"\n\

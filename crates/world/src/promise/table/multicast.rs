@@ -1,8 +1,8 @@
 //! Reservations of a multicast.
 //!
 //! The stations before a copy is made have a reservation of the channel that is copied, with its local
-//! deadlines. The copy has the rest of the deadline for those behind. So a channel with a shorter route than one
-//! of its multicast asks for a part of the deadline, as long as its route is, and for all of it if that is
+//! deadlines. The copy has the rest of the deadline for those behind. So a channel asks for a part of the
+//! deadline, as long as its route is beside the longest of the multicast, and for all of it if that is
 //! refused. Deadlines of a multicast are not shared out again: copies count on them.
 
 use laxity_admission::Request;
@@ -37,7 +37,7 @@ impl Tables {
         self.shared.get(&copy.channel)?.get(&hop).copied()
     }
 
-    /// Reserves for channel `i`, of a multicast with several channels, which are admitted together or not at all.
+    /// Reserves for channel `i` of a multicast, of which all channels are admitted or none.
     pub(super) fn admit_multicast(
         &mut self,
         experiment: &Experiment,
@@ -56,7 +56,8 @@ impl Tables {
             Err(_) => self.admit(experiment, channel, asked),
             admitted => admitted,
         };
-        let sooner = |refused: Refused| self.admit_sooner(experiment, channel, (asked, refused)).ok_or(refused);
+        let sooner =
+            |refused: Refused| self.admit_sooner(experiment, channel, (asked, refused)).ok_or(refused);
         match admitted.or_else(sooner) {
             Ok(reservation) => {
                 let own = reservation.reserved.iter().map(|it| (it.hop, it.asked.rate.request.deadline()));
@@ -67,8 +68,8 @@ impl Tables {
                 Ok(reservation)
             }
             Err(refused) => {
-                for other in experiment.multicast(i).start..i {
-                    if let Some(Ok(reservation)) = answers[other].replace(Err(refused)) {
+                for other in &mut answers[experiment.multicast(i).start..i] {
+                    if let Some(Ok(reservation)) = other.replace(Err(refused)) {
                         self.give_up(&reservation.reserved);
                     }
                 }
