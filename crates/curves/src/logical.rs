@@ -1,7 +1,7 @@
 //! Total flow analysis from the logical arrivals of one flow.
 //!
-//! A message `k` of a flow with one each `I` arrives at `a_k`, and its deadline counts from its logical
-//! arrival `ℓ_k = max(a_k, ℓ_{k−1} + I)`. So what the flow itself sends ahead is no delay to it.
+//! A message `k` of a flow with one each `I`, by its first limit, arrives at `a_k`, and its deadline counts from
+//! its logical arrival `ℓ_k = max(a_k, ℓ_{k−1} + I)`. So what the flow itself sends ahead is no delay to it.
 //!
 //! *At a server.* Let `ℓ_k ≥ b_k` for all arrivals `b_k` of frames of message `k` at a FIFO queue, the
 //! `ℓ_k` being `I` apart at least. A frame of message `k` that arrives at `b ≤ ℓ_k` leaves as soon as all is
@@ -15,6 +15,9 @@
 //! *On a path.* If `D_1` is this deviation at the first server, message `k` is at the next by `ℓ_k + D_1`,
 //! and these instants are `I` apart as well. So the deviations add up. The arrivals of the other flows
 //! are those of the network as it is, with all bursts of this flow.
+//!
+//! Further limits of the flow itself are left out here. A shorter distance than `I` allows no fewer logical
+//! arrivals, and with a longer one the other analyses compete.
 
 use laxity_units::Span;
 
@@ -26,7 +29,7 @@ use crate::total::Total;
 /// has no contract of messages or is of a cyclic level, or if they are those of `total`.
 pub(crate) fn delays(network: &QueueNetwork, total: &Total, flow: usize) -> Option<Vec<Span>> {
     let own = &network.flows[flow];
-    let [Bucket::Frames { size, burst, interval }] = own.source[..] else { return None };
+    let [Bucket::Frames { size, burst, interval }, ..] = own.source[..] else { return None };
     let jittered = total.jitter[flow].iter().any(|jitter| !jitter.is_zero());
     let cyclic = |&server: &usize| {
         let server = &network.servers[server];

@@ -15,14 +15,12 @@ fn flow(path: &[usize], level: u8, size: u64, interval: u64) -> Flow {
     Flow { level, ..Flow::of_frames(path.to_vec(), source, size) }
 }
 
-/// The flow with that burst, of which the delay counts from arrivals: with two limits it has no logical ones.
+/// The flow with that burst, of which the delay counts from arrivals: by its first limit it has a frame each
+/// microsecond, and no logical arrival is much later than the arrival.
 fn at_once(burst: u64, flow: Flow) -> Flow {
-    let burst = |limit: &Bucket| match *limit {
-        Bucket::Frames { size, interval, .. } => Bucket::Frames { size, burst, interval },
-        fluid => fluid,
-    };
-    let limit = burst(&flow.source[0]);
-    Flow { source: vec![limit, limit], ..flow }
+    let Bucket::Frames { size, interval, .. } = flow.source[0] else { return flow };
+    let limit = |interval| Bucket::Frames { size, burst, interval };
+    Flow { source: vec![limit(Span::from_us(1)), limit(interval)], ..flow }
 }
 
 fn of(servers: Vec<Server>, flows: Vec<Flow>) -> Vec<Option<FlowBound>> {
@@ -187,6 +185,25 @@ fn a_copy_has_the_bound_of_a_flow_alone() {
     let [alone, both] = [&alone[0], &both[1]].map(|bound| bound.as_ref().expect("a bound"));
     assert_eq!(both, alone);
     assert_ne!(alone.method, AnalysisMethod::Total);
+/// Forty frames of 120 us each 40 ms, of which two are 125 us apart: a frame of another flow waits for one of
+/// them. Without a distance it waits for forty.
+#[test]
+fn frames_at_a_distance_delay_others_by_one() {
+    let frames = |burst, interval| {
+        let (size, interval) = (Bytes::new(1500), Span::from_us(interval));
+        Bucket::Frames { size, burst, interval }
+    };
+    let others = |source| {
+        let burst = Flow { source, ..flow(&[0], 0, 1500, 1000) };
+        us(&of(vec![LINK], vec![burst, flow(&[0], 0, 500, 40_000)]))
+    };
+    let train = vec![frames(40, 1000)];
+    assert!(others(train.clone())[1] >= 40.0 * 120.0 + 40.0);
+    let spread = others([&train[..], &[frames(1, 125)]].concat());
+    assert_eq!(spread, [160.0, 160.0]);
+    // The order of the two says from when the delays of the train count, and nothing else.
+    let turned = others([&[frames(1, 125)][..], &train].concat());
+    assert_eq!(turned, spread);
 }
 
 #[test]

@@ -303,6 +303,19 @@ fn arrivals(index: usize, draw: &Draw, offset: u64, pauses: &[u8]) -> Vec<(u64, 
     out
 }
 
+/// Delays the frames of a drawn flow until a further limit allows them, `burst` at once and one each `tenths`
+/// of its interval, and adds the limit to the flow. The frames still keep the first limit.
+fn spread(flow: &mut Flow, sent: &mut [(u64, usize, Bytes)], (burst, tenths): (u64, u64)) {
+    let Bucket::Frames { size, interval, .. } = flow.source[0] else { return };
+    let interval = interval * tenths / 10;
+    flow.source.push(Bucket::Frames { size, burst, interval });
+    let (mut logical, mut last) = (0, 0);
+    for (at, ..) in sent {
+        *at = (*at).max(last).max(u64::saturating_sub(logical, (burst - 1) * interval.as_ps()));
+        (logical, last) = (logical.max(*at) + interval.as_ps(), *at);
+    }
+}
+
 /// When the delays of `sent`, by a drawn flow, count: from logical arrivals, or of a fluid from arrivals.
 fn counts(draw: &Draw, sent: &[(u64, usize, Bytes)]) -> Vec<u64> {
     let &(.., interval, fluid) = draw;
@@ -365,6 +378,7 @@ proptest! {
         one_level in any::<bool>(),
         copies in vec((any::<prop::sample::Index>(), 0_usize..5, draw()), 0..5),
         chance in vec(prop_oneof![Just(255_u8), Just(0), any::<u8>()], 1..40),
+        further in vec(prop::option::of((1_u64..4, 1_u64..20)), 9),
     ) {
         let flows: Vec<Flow> = draws.iter().map(|(draw, ..)| flow(draw, servers.len())).collect();
         let mut flows: Vec<Flow> =
@@ -375,7 +389,10 @@ proptest! {
         }
         let mut sent = Vec::new();
         for (index, (draw, offset, pauses)) in draws.iter().enumerate() {
-            let own = arrivals(index, draw, offset * 20 * US, pauses);
+            let mut own = arrivals(index, draw, offset * 20 * US, pauses);
+            if let Some(further) = further[index] {
+                spread(&mut flows[index], &mut own, further);
+            }
             let since = counts(draw, &own);
             sent.extend(own.into_iter().zip(since).map(|((at, flow, size), since)| (at, flow, size, since)));
         }
@@ -452,16 +469,20 @@ proptest! {
         servers in vec(server(), 2..5),
         draws in vec(draw(), 2..7),
         which in any::<prop::sample::Index>(),
-        how in 0..4,
+        how in 0..5,
+        further in (1_u64..4, 1_u64..20),
     ) {
-        let before: Vec<Flow> = draws.iter().map(|draw| flow(draw, servers.len())).collect();
+        let mut before: Vec<Flow> = draws.iter().map(|draw| flow(draw, servers.len())).collect();
         let mut dearer = draws.clone();
-        let (_, _, size, burst, interval, _) = &mut dearer[which.index(draws.len())];
+        let changed = which.index(draws.len());
+        let (_, _, size, burst, interval, _) = &mut dearer[changed];
         let mut after_servers = servers.clone();
         match how {
             0 => *size += 100,
             1 => *burst += 1,
             2 => *interval -= *interval / 5,
+            // A further limit is no more.
+            3 => spread(&mut before[changed], &mut [], further),
             _ => after_servers.iter_mut().for_each(|server| server.below += Bytes::new(50)),
         }
         let after: Vec<Flow> = dearer.iter().map(|draw| flow(draw, servers.len())).collect();
