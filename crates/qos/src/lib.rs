@@ -91,6 +91,7 @@ pub mod costs;
 pub mod discipline;
 pub mod few;
 pub mod fragment;
+pub mod limits;
 mod names;
 mod packet;
 mod paradigm;

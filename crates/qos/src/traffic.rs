@@ -30,6 +30,7 @@
 use laxity_units::{Bytes, Rate, Span, Time};
 
 use crate::fragment::{Cut, Fragmentation};
+use crate::limits::MessageLimit;
 use crate::virtual_clock::Vtick;
 
 /// The traffic contract of a channel.
@@ -51,6 +52,11 @@ impl TrafficSpec {
     /// `R_max × M_max`: the rate that the channel reserves.
     pub fn rate(&self) -> Rate {
         Rate::of(self.max_message, self.min_interval)
+    }
+
+    /// Its limit of messages.
+    pub fn limit(&self) -> MessageLimit {
+        MessageLimit { burst: self.burst, min_interval: self.min_interval }
     }
 
     /// The reserved rate as `Vtick`: the largest message in each interval.
