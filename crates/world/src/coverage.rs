@@ -347,6 +347,8 @@ fn channel(channel: &ChannelSpec, host: &HostSpec) -> Result<(), Uncovered> {
         // Whether it fits is what admission answers; sizes outside it are refused or carried in its
         // pieces.
         spec: _,
+        // A bound uses them only where the source keeps them: see `promise/fifo.rs`.
+        limits: _,
         deadline: _,
         // See `promise/asks.rs` and `promise/chances.rs`.
         asks: _,

@@ -5,7 +5,7 @@
 //! every such traffic, so a test needs the one that leaves the proof no room, and then some that are merely
 //! awkward.
 //!
-//! The bound is the same as this rule for one message after another. Let T be the earliest instant at which
+//! The source can have further limits, which it keeps as well. The bound is the same as this rule for one message after another. Let T be the earliest instant at which
 //! the next message would come if all before it had kept I_min apart (its logical arrival time, were it sent
 //! now or before). It may be sent at t if t ≥ T − (B_max − 1) I_min; then T becomes max(T, t) + I_min.
 //!
@@ -15,6 +15,7 @@
 //! ```
 
 use laxity_engine::Stream;
+use laxity_qos::limits::{Limits, MOST_LIMITS, MessageLimit};
 use laxity_units::{Span, Time};
 
 use super::bursty::BURST;
@@ -26,8 +27,9 @@ use super::{Arrival, Sizes, SourceError};
 pub enum Allowance {
     /// Sends every message as early as allowed: the critical instant of every proof.
     Greedy,
-    /// Again and again waits until a random part of the burst is allowed, at times a little longer, and
-    /// sends all of it at once: bursts that meet other channels' at every phase.
+    /// Again and again waits until a random part of the largest burst is allowed, at times a little longer,
+    /// and sends all of it at once, or as close together as further limits allow: bursts that meet other
+    /// channels' at every phase.
     Saving,
 }
 
@@ -38,6 +40,8 @@ pub struct AdversaryParameters {
     pub burst: u32,
     /// I_min = 1 / R_max of the specification.
     pub interval: Span,
+    /// Limits of the specification beside those two.
+    pub limits: Limits,
     /// The sizes of messages: fixed at M_max for the worst.
     pub sizes: Sizes,
     /// Before this nothing is sent.
@@ -55,8 +59,18 @@ pub struct Adversary {
     now: Time,
     /// The next message's logical arrival time if it is sent before that: T.
     logical: Time,
-    /// Messages of the present burst that are still to be sent at `now`.
+    /// The same by each further limit.
+    further: [Time; MOST_LIMITS],
+    /// Messages of the present burst that are still to be sent from `now` on.
     left: u64,
+}
+
+/// The earliest instant at which `limit` allows `wanted` messages at once, or its burst if that is less.
+///
+/// The last of `wanted` messages at one instant has a logical arrival time `wanted - 1` later.
+fn allows(limit: MessageLimit, logical: Time, wanted: u64) -> Time {
+    let spare = u64::from(limit.burst).saturating_sub(wanted);
+    logical.saturating_sub(limit.min_interval.saturating_mul(spare))
 }
 
 impl Adversary {
@@ -69,8 +83,12 @@ impl Adversary {
             return Err(SourceError::new("interval", "is zero", INTERVAL));
         }
         parameters.sizes.check()?;
+        if parameters.limits.iter().any(|limit| limit.burst == 0 || limit.min_interval.is_zero()) {
+            return Err(SourceError::new("limits", "have a zero", "at least 1 message and an interval"));
+        }
         let AdversaryParameters { burst, start, .. } = parameters;
-        Ok(Adversary { parameters, random, now: start, logical: start, left: u64::from(burst) })
+        let (logical, further) = (start, [start; MOST_LIMITS]);
+        Ok(Adversary { parameters, random, now: start, logical, further, left: u64::from(burst) })
     }
 
     /// The next message; `None` past the last instant.
@@ -79,15 +97,30 @@ impl Adversary {
             self.plan()?;
         }
         self.left -= 1;
-        let interval = self.parameters.interval.as_ps();
-        self.logical = self.logical.max(self.now).as_ps().checked_add(interval).map(Time::from_ps)?;
+        self.now = self.now.max(self.allowed(1));
+        let now = self.now;
+        let next = |logical: Time, interval: Span| {
+            logical.max(now).as_ps().checked_add(interval.as_ps()).map(Time::from_ps)
+        };
+        self.logical = next(self.logical, self.parameters.interval)?;
+        for (logical, limit) in self.further.iter_mut().zip(self.parameters.limits.iter()) {
+            *logical = next(*logical, limit.min_interval)?;
+        }
         Some(Arrival { at: self.now, size: self.parameters.sizes.draw(&mut self.random) })
+    }
+
+    /// The earliest instant at which all limits allow `wanted` messages, as many at once as each can.
+    fn allowed(&self, wanted: u64) -> Time {
+        let AdversaryParameters { burst, interval, limits, .. } = self.parameters;
+        let first = allows(MessageLimit { burst, min_interval: interval }, self.logical, wanted);
+        let further = self.further.iter().zip(limits.iter());
+        further.map(|(logical, limit)| allows(limit, *logical, wanted)).fold(first, Time::max)
     }
 
     /// Sets when the next burst is and how many messages it has.
     fn plan(&mut self) -> Option<()> {
-        let AdversaryParameters { burst, interval, allowance, .. } = self.parameters;
-        let burst = u64::from(burst);
+        let AdversaryParameters { burst, interval, limits, allowance, .. } = self.parameters;
+        let burst = u64::from(limits.iter().map(|limit| limit.burst).fold(burst, u32::max));
         let (wanted, wait) = match allowance {
             Allowance::Greedy => (1, Span::ZERO),
             Allowance::Saving => {
@@ -96,8 +129,7 @@ impl Adversary {
                 (wanted, if waits { Span::from_ps(self.random.below(interval.as_ps())) } else { Span::ZERO })
             }
         };
-        // The last of `wanted` messages at one instant has a logical arrival time `wanted - 1` later.
-        let allowed = self.logical.saturating_sub(interval.saturating_mul(burst - wanted));
+        let allowed = self.allowed(wanted);
         self.now = self.now.max(allowed).as_ps().checked_add(wait.as_ps()).map(Time::from_ps)?;
         self.left = wanted;
         Some(())

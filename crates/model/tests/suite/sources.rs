@@ -5,6 +5,7 @@ use std::sync::Arc;
 use laxity_engine::{Seed, Stream};
 use laxity_model::source::trace::{Trace, TraceLimits, parse};
 use laxity_model::source::*;
+use laxity_qos::limits::{Limits, MessageLimit};
 use laxity_units::{Bytes, Span, Time};
 use proptest::prelude::*;
 
@@ -75,7 +76,14 @@ fn any_source() -> impl Strategy<Value = SourceParameters> {
         (1u32..20, intervals(), sizes(), starts(), any::<bool>()).prop_map(
             |(burst, interval, sizes, start, greedy)| {
                 let allowance = if greedy { Allowance::Greedy } else { Allowance::Saving };
-                SourceParameters::Adversary(AdversaryParameters { burst, interval, sizes, start, allowance })
+                SourceParameters::Adversary(AdversaryParameters {
+                    burst,
+                    interval,
+                    limits: Limits::NONE,
+                    sizes,
+                    start,
+                    allowance,
+                })
             }
         ),
         (multiples(), any::<bool>(), starts(), 0u64..3, 0u64..100).prop_map(
@@ -111,12 +119,16 @@ proptest! {
 
     #[test]
     fn an_adversary_conforms(
-        burst in 1u32..20, interval in intervals(), sizes in sizes(), start in starts(), saving: bool, seed: u64
+        burst in 1u32..20, interval in intervals(), sizes in sizes(), start in starts(), saving: bool, seed: u64,
+        further in prop::collection::vec((1u32..20, intervals()), 0..3),
     ) {
         let allowance = if saving { Allowance::Saving } else { Allowance::Greedy };
-        let parameters = AdversaryParameters { burst, interval, sizes, start, allowance };
+        let limits = further.iter().map(|&(burst, min_interval)| MessageLimit { burst, min_interval });
+        let limits = Limits::new(&limits.collect::<Vec<_>>()).unwrap();
+        let parameters = AdversaryParameters { burst, interval, limits, sizes, start, allowance };
         let sent = arrivals(SourceParameters::Adversary(parameters), seed);
         prop_assert!(conforms(&sent, burst, interval));
+        prop_assert!(further.iter().all(|(burst, interval)| conforms(&sent, *burst, *interval)));
         let (least, most) = match sizes {
             Sizes::Fixed(size) => (size, size),
             Sizes::Uniform { least, most } => (least, most),
@@ -125,14 +137,19 @@ proptest! {
     }
 
     #[test]
-    fn a_greedy_adversary_leaves_nothing_over(burst in 1u32..20, interval in intervals(), start in starts()) {
+    fn a_greedy_adversary_leaves_nothing_over(
+        burst in 1u32..20, interval in intervals(), start in starts(), further in (1u32..20, intervals())
+    ) {
         let sizes = Sizes::Fixed(Bytes::new(1));
-        let parameters = AdversaryParameters { burst, interval, sizes, start, allowance: Allowance::Greedy };
+        let limits = Limits::new(&[MessageLimit { burst: further.0, min_interval: further.1 }]).unwrap();
+        let allowance = Allowance::Greedy;
+        let parameters = AdversaryParameters { burst, interval, limits, sizes, start, allowance };
         let sent = arrivals(SourceParameters::Adversary(parameters), 0);
-        for earlier in (burst as usize..sent.len()).step_by(7) {
+        for earlier in (burst.min(further.0) as usize..sent.len()).step_by(7) {
             let mut moved = sent.clone();
             moved[earlier].at = Time::from_ps(moved[earlier].at.as_ps() - 1);
-            prop_assert!(!conforms(&moved[..=earlier], burst, interval));
+            let keeps = |(burst, interval)| conforms(&moved[..=earlier], burst, interval);
+            prop_assert!(!(keeps((burst, interval)) && keeps(further)));
         }
     }
 
@@ -149,12 +166,48 @@ proptest! {
     }
 }
 
+/// Four each 40 ms, of which two are 10 ms apart at least: one each 10 ms until the first 40 ms are over,
+/// and then one each 40 ms. After a pause of two intervals, two are 10 ms apart again.
+#[test]
+fn a_further_limit_spreads_a_burst() {
+    let ms = Span::from_ms;
+    let (sizes, start) = (Sizes::Fixed(Bytes::new(1)), Time::ZERO);
+    let limits = Limits::new(&[MessageLimit { burst: 1, min_interval: ms(10) }]).unwrap();
+    let greedy = AdversaryParameters {
+        burst: 4,
+        interval: ms(40),
+        limits,
+        sizes,
+        start,
+        allowance: Allowance::Greedy,
+    };
+    let of = |parameters, seed| {
+        let mut source = Adversary::new(parameters, random(seed)).unwrap();
+        std::iter::from_fn(move || source.next_arrival()).map(|arrival| arrival.at)
+    };
+    let sent: Vec<Time> = of(greedy, 7).take(8).collect();
+    assert_eq!(sent, [0, 10, 20, 30, 40, 80, 120, 160].map(|at| start + ms(at)));
+    let saving = AdversaryParameters { allowance: Allowance::Saving, ..greedy };
+    let sent: Vec<Time> = of(saving, 7).take(2000).collect();
+    let mut trains = [0; 5];
+    for train in sent.chunk_by(|a, b| b.since(*a) == ms(10)) {
+        trains[train.len().min(4)] += 1;
+    }
+    assert!(trains[1..].iter().all(|count| *count > 50), "{trains:?}");
+}
+
 #[test]
 fn a_saving_adversary_uses_what_it_is_allowed() {
     let (burst, interval) = (8, Span::from_ms(10));
     let sizes = Sizes::Fixed(Bytes::new(1));
-    let parameters =
-        AdversaryParameters { burst, interval, sizes, start: Time::ZERO, allowance: Allowance::Saving };
+    let parameters = AdversaryParameters {
+        burst,
+        interval,
+        limits: Limits::NONE,
+        sizes,
+        start: Time::ZERO,
+        allowance: Allowance::Saving,
+    };
     let mut source = Adversary::new(parameters, random(7)).unwrap();
     let sent: Vec<Arrival> = std::iter::from_fn(|| source.next_arrival()).take(20_000).collect();
     let mut bursts = vec![0u32; 9];
@@ -277,8 +330,14 @@ fn parameters_that_make_no_source_are_refused() {
 fn a_saving_adversary_waits_longer_at_times() {
     let interval = Span::from_us(10);
     let sizes = Sizes::Fixed(Bytes::new(1));
-    let adversary =
-        AdversaryParameters { burst: 1, interval, sizes, start: Time::ZERO, allowance: Allowance::Saving };
+    let adversary = AdversaryParameters {
+        burst: 1,
+        interval,
+        limits: Limits::NONE,
+        sizes,
+        start: Time::ZERO,
+        allowance: Allowance::Saving,
+    };
     let all = arrivals(SourceParameters::Adversary(adversary), 1);
     let waits = all.windows(2).map(|pair| pair[1].at.since(pair[0].at)).collect::<Vec<_>>();
     assert!(waits.iter().all(|wait| *wait >= interval && *wait < interval * 2));
@@ -304,7 +363,8 @@ fn the_last_instant_ends_a_source() {
     let periodic = PeriodicParameters { interval, multiple: Multiple::ONE, sizes, start };
     assert_eq!(arrivals(SourceParameters::Periodic(periodic), 0).len(), 3);
     for allowance in [Allowance::Greedy, Allowance::Saving] {
-        let adversary = AdversaryParameters { burst: 2, interval, sizes, start, allowance };
+        let adversary =
+            AdversaryParameters { burst: 2, interval, limits: Limits::NONE, sizes, start, allowance };
         assert!(arrivals(SourceParameters::Adversary(adversary), 0).len() <= 4);
     }
 }

@@ -1,5 +1,6 @@
 //! `[[channel]]`: contracts, queues and what is sent.
 
+use laxity_qos::limits::{Limits, MessageLimit};
 use laxity_qos::traffic::TrafficSpec;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::Bytes;
@@ -20,7 +21,7 @@ use crate::raw::{RawChannel, RawReader};
 use crate::section::{At, Section, first};
 use crate::written::List;
 
-const LONGEST_BURST: Span = Span::from_secs(30 * 24 * 3600);
+pub(super) const LONGEST_BURST: Span = Span::from_secs(30 * 24 * 3600);
 
 pub(super) fn channels(
     cx: &mut Context<'_>,
@@ -280,6 +281,13 @@ fn channel(
     let overflow = keys.packet_overflow.value.unwrap_or(PacketOverflow::Block);
     let ways = routes.iter().flatten().filter_map(|route| route.ways.first());
     let framed = ways.clone().count() > 0 && ways.clone().all(|way| around.framed.get(*way) == Some(&true));
+    let own = match (contract, burst) {
+        (Ok(contract), Ok(burst)) => {
+            Ok(contract.map(|(min_interval, _)| MessageLimit { burst, min_interval }))
+        }
+        (Err(reported), _) | (_, Err(reported)) => Err(reported),
+    };
+    let limits = own.and_then(|own| super::contract::limits(cx, keys.limits, own, around));
     let allowed = match (contract, size, burst) {
         (Ok(contract), Ok(size), Ok(burst)) => {
             let interval = contract.map(|(interval, _)| interval);
@@ -289,6 +297,7 @@ fn channel(
             };
             Ok(Allowed {
                 interval,
+                limits: limits.unwrap_or_default(),
                 size,
                 burst,
                 message_slots,
@@ -309,6 +318,7 @@ fn channel(
             // Says what is wrong with the source all the same.
             let allowed = Allowed {
                 interval: Some(Span::from_ms(1)),
+                limits: Limits::NONE,
                 size: Bytes::from_kib(1),
                 burst: 1,
                 message_slots: u32::MAX,
@@ -397,6 +407,7 @@ fn channel(
         carries,
         class: class?,
         spec,
+        limits: limits?,
         deadline,
         asks: asks?,
         refusal: refusal.and(keys.refusal.value)?.unwrap_or(around.refusal),

@@ -15,6 +15,7 @@ use laxity_model::source::{
     RecordedParameters, Sizes, Source, SourceParameters, Start, TraceTiming,
 };
 use laxity_qos::channel::PacketOverflow;
+use laxity_qos::limits::Limits;
 use laxity_units::{Bytes, Rate, Time};
 
 use super::*;
@@ -28,6 +29,8 @@ use crate::written::{Either, List};
 pub(super) struct Allowed {
     /// `I_min`; `None` for best effort.
     pub(super) interval: Option<Span>,
+    /// Its further limits.
+    pub(super) limits: Limits,
     /// `M_max`.
     pub(super) size: Bytes,
     /// `B_max`.
@@ -225,6 +228,7 @@ pub(super) fn source(
         _ => SourceParameters::Adversary(AdversaryParameters {
             burst,
             interval,
+            limits: allowed.limits,
             sizes,
             start: at,
             allowance: keys.allowance.value?,

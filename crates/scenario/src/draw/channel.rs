@@ -11,12 +11,13 @@ use super::names::{HOSTS, HUB};
 use super::nodes::switches_between;
 use super::reception::{Named, Plan};
 use super::sketch::{
-    Drafted, Drawn, name, names, part, quantity, share, table, that, this, unsaid, when, whole, word,
+    Drafted, Drawn, SketchNode, name, names, part, parts, quantity, share, table, that, this, unsaid, when,
+    whole, word,
 };
 use super::source::{Contract, source};
 use super::theme::{GROUPS, Place, Scheduling, Theme};
 use crate::leaf::Name;
-use crate::raw::{NodeName, RawChannel};
+use crate::raw::{NodeName, RawChannel, RawLimit, RawSource};
 use crate::written::{List, Written};
 
 /// The channels, and what the run's length has to know of them.
@@ -97,6 +98,32 @@ impl Kind {
     }
 }
 
+/// Further limits of a contract: a distance, a longer average, or both. Of a source that would exceed them, few
+/// have any.
+fn limits(
+    dice: &mut Dice,
+    theme: &Theme,
+    (burst, interval): (u64, Span),
+    source: &Drafted<RawSource>,
+) -> Vec<Drafted<RawLimit>> {
+    let keeps = matches!(source.table.at("kind"), Some(SketchNode::Word("adversary" | "none", _)));
+    if !dice.chance(if theme.fifo && keeps { 0.6 } else { 0.05 }) {
+        return Vec::new();
+    }
+    let limit =
+        |burst, interval: Span| table!(RawLimit { burst: whole(burst), min_interval: quantity(interval) });
+    let mut listed = Vec::new();
+    if burst > 1 && dice.chance(0.8) {
+        let part = interval / dice.pick(&[1, 2, 8, 50, 1000]);
+        listed.push(limit(dice.between(1, burst - 1), part.max(Span::from_ns(10))));
+    }
+    if dice.chance(0.3) {
+        let longer = interval + interval / dice.pick(&[1, 2, 8, 50]);
+        listed.push(limit(burst + dice.between(1, 12), longer));
+    }
+    listed
+}
+
 /// Parameters of best-effort channels that are drawn before contracts.
 struct Flood {
     packets: u64,
@@ -147,7 +174,7 @@ impl Channels<'_> {
             burst,
             interval,
             message_slots: match message_slots.node {
-                Some(super::sketch::SketchNode::Whole(slots)) => slots,
+                Some(SketchNode::Whole(slots)) => slots,
                 _ => burst,
             },
             conforms,
@@ -156,8 +183,7 @@ impl Channels<'_> {
         };
         let source = source(dice, theme, &contract);
         // The reader knows how small the frames of a trace are.
-        let traced =
-            matches!(source.table.at("kind"), Some(super::sketch::SketchNode::Word("recorded" | "mpeg", _)));
+        let traced = matches!(source.table.at("kind"), Some(SketchNode::Word("recorded" | "mpeg", _)));
         let smallest = smallest.filter(|_| !traced || theme.careless);
         let called = format!("rt{n}");
         // Of named nodes there may be several by one name, and then several such channels.
@@ -190,6 +216,10 @@ impl Channels<'_> {
             min_message: smallest.map_or_else(unsaid, quantity),
             burst: whole(burst),
             min_interval: if as_rate { unsaid() } else { quantity(interval) },
+            limits: match as_rate {
+                true => unsaid(),
+                false => parts(limits(dice.own("channel.limits"), theme, (burst, interval), &source)),
+            },
             rate: when(as_rate, || quantity(rate)),
             deadline: quantity(deadline),
             share: unsaid(),
@@ -304,7 +334,7 @@ impl Channels<'_> {
             burst,
             interval,
             message_slots: match message_slots.node {
-                Some(super::sketch::SketchNode::Whole(slots)) => slots,
+                Some(SketchNode::Whole(slots)) => slots,
                 _ => burst,
             },
             conforms: true,
@@ -382,11 +412,11 @@ fn overflow(dice: &mut Dice, theme: &Theme) -> &'static str {
 /// Whether the source keeps its host busy.
 fn floods(source: &Drafted<crate::raw::RawSource>) -> bool {
     let kind = source.table.at("kind");
-    matches!(kind, Some(super::sketch::SketchNode::Word("continuous" | "closed", _)))
+    matches!(kind, Some(SketchNode::Word("continuous" | "closed", _)))
 }
 
 fn sends(source: &Drafted<crate::raw::RawSource>) -> bool {
-    !matches!(source.table.at("kind"), Some(super::sketch::SketchNode::Word("none", _)))
+    !matches!(source.table.at("kind"), Some(SketchNode::Word("none", _)))
 }
 
 pub(super) type End = Drawn<Option<Written<NodeName>>>;

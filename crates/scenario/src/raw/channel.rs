@@ -48,6 +48,11 @@ pub(crate) struct RawChannel {
     pub(crate) burst: Option<Written<Whole<1, 1_000_000>>>,
     /// `I_min`: least average spacing of messages. Either this or `rate`; only for real time.
     pub(crate) min_interval: Option<Written<Bounded<Interval>>>,
+    /// Further limits that the source keeps beside `burst` and `min_interval`: in any window at most `burst`
+    /// messages and one for each `min_interval` that the window is long. `[{ burst = 1, min_interval =
+    /// "125 us" }]` is a least distance between messages. Bounds of FIFO queues count fewer messages by them.
+    /// Hosts and switches enforce `burst` and `min_interval` alone. Only for real time. Default: none.
+    pub(crate) limits: Option<List<Part<RawLimit>>>,
     /// The reserved rate, for `min_interval` = `max_message` / `rate`, rounded up to the picosecond.
     pub(crate) rate: Option<Written<Bounded<Flow>>>,
     /// End-to-end deadline, from the logical arrival of a message at its source to its delivery:
@@ -150,6 +155,17 @@ pub(crate) struct RawChannel {
     /// The messages of the application.
     #[key(required)]
     pub(crate) source: Option<Part<RawSource>>,
+}
+
+/// A further limit of a contract.
+#[keys]
+pub(crate) struct RawLimit {
+    /// The longest burst, in messages.
+    #[key(required)]
+    pub(crate) burst: Option<Written<Whole<1, 1_000_000>>>,
+    /// The least average spacing of messages.
+    #[key(required)]
+    pub(crate) min_interval: Option<Written<Bounded<Interval>>>,
 }
 
 /// The messages that an application sends.

@@ -39,14 +39,15 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
             parts::open(&mut self.nodes, experiment, found, i, &self.promises[i], notices);
             let by_programs = elsewhere.channels.contains(&i);
             let subsystem = &experiment.host(spec.route[0]).subsystem;
-            let clock = match subsystem.oversize {
-                Oversize::Intervals => LogicalClock::new(spec.spec),
-                Oversize::Packets => LogicalClock::new(spec.spec).by_packets(subsystem.packet),
+            let clock = |spec| match subsystem.oversize {
+                Oversize::Intervals => LogicalClock::new(spec),
+                Oversize::Packets => LogicalClock::new(spec).by_packets(subsystem.packet),
             };
-            let contract = subsystem.enforcement.then_some(clock);
+            let contract = subsystem.enforcement.then(|| clock(spec.spec));
+            let limits = || spec.limits.contracts(spec.spec).map(clock).collect::<Vec<_>>();
             let host_is_here = self.nodes[spec.route[0]].host().is_some();
             let punctuality =
-                spec.deadline.map(|deadline| Punctuality::new(deadline, contract).within(clock));
+                spec.deadline.map(|deadline| Punctuality::new(deadline, contract).within(limits()));
             let punctuality = match host_is_here {
                 true => punctuality,
                 false => punctuality.map(Punctuality::told_later),

@@ -6,6 +6,7 @@ use laxity_model::host::Endless;
 use laxity_model::source::{RecordedParameters, Sizes, Source, SourceParameters, Start};
 use laxity_qos::channel::{MessageOverflow, PacketOverflow, Reader};
 use laxity_qos::discipline::Class;
+use laxity_qos::limits::Limits;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
@@ -35,6 +36,9 @@ pub struct ChannelSpec {
     /// Its contract. For best effort the interval is not used, and the sizes are those of its
     /// source.
     pub spec: TrafficSpec,
+    /// Limits of its contract beside the burst and the interval of `spec`. Its source is to keep them; hosts
+    /// and meters enforce `spec` only.
+    pub limits: Limits,
     /// End-to-end deadline, from the logical arrival at the source to delivery, or to the end of
     /// the last transmission where no host receives; `None` for best effort.
     pub deadline: Option<Span>,

@@ -8,8 +8,10 @@
 //! the contract if
 //!
 //! ```text
-//! ℓ ≤ t + (B_max − 1) I_min.
+//! ℓ ≤ t + (B_max − 1) I_min
 //! ```
+//!
+//! and keeps the further limits of the contract, each by a clock of its own in the same way.
 //!
 //! A message larger than `M_max` counts by the `ℓ` of its last piece, as the host carries it. One that
 //! the host drops for its size, too small or not divisible into pieces, is beyond the contract.
@@ -59,9 +61,9 @@ pub(crate) struct Punctuality {
     deadline: Span,
     /// The host's clock of logical arrivals; `None` where it enforces no contract.
     clock: Option<LogicalClock>,
-    /// The clock of the contract by which messages count, moved by those alone; `None` if all of
+    /// The clocks of the contract's limits by which messages count, moved by those alone; none if all of
     /// them count.
-    contract: Option<LogicalClock>,
+    contract: Vec<LogicalClock>,
     /// When messages were offered that are not answered yet, and whether in the window.
     offered: ShortQueue<(Time, bool)>,
     /// Messages under way, by their numbers, in which they arrive and usually leave.
@@ -107,7 +109,7 @@ impl Punctuality {
         Self {
             deadline,
             clock: contract,
-            contract: None,
+            contract: Vec::new(),
             offered: ShortQueue::new(),
             under_way: VecDeque::new(),
             ahead: Span::ZERO,
@@ -119,18 +121,19 @@ impl Punctuality {
         }
     }
 
-    /// The same, where only messages within `contract` count.
+    /// The same, where only messages within `contract` count: a clock for each limit.
     #[must_use]
-    pub(crate) fn within(self, contract: LogicalClock) -> Self {
-        Self { contract: Some(contract), ..self }
+    pub(crate) fn within(self, contract: Vec<LogicalClock>) -> Self {
+        Self { contract, ..self }
     }
 
     /// Whether a message of `size` sent at `now` is within the contract.
     fn conforms(&mut self, now: Time, size: Bytes) -> bool {
-        let Some(clock) = &mut self.contract else { return true };
-        let conforms = clock.conforms(now, size);
+        let conforms = self.contract.iter().all(|clock| clock.conforms(now, size));
         if conforms {
-            clock.arrive(now, size);
+            for clock in &mut self.contract {
+                clock.arrive(now, size);
+            }
         }
         conforms
     }

@@ -39,7 +39,7 @@ use laxity_units::{Bytes, Span};
 use self::answer::Answer;
 pub(super) use self::behind::{goes_on, late, stations_behind};
 pub(super) use self::server::of_host;
-use self::server::{frames, limits, server};
+use self::server::{frames, further, limits, server};
 use super::admit::All;
 use super::answer::{Hop, Refused};
 use super::refusal::are_copies;
@@ -47,6 +47,9 @@ use super::table::{Reservation, Tables, on_path};
 use crate::coverage::{Uncovered, keeps_order, passes, queue};
 use crate::experiment::{ChannelSpec, CopyOf, Experiment};
 use crate::traffic::conformance::keeps_contract;
+
+/// The rounding of the period of a source.
+const PERIOD: Span = Span::from_ps(1);
 
 /// The limits that a channel keeps somewhere, and the jitter since then.
 type Arrivals = (Vec<Bucket>, Span);
@@ -253,21 +256,26 @@ impl Part<'_> {
     ) -> Result<Arrivals, Uncovered> {
         let (experiment, first) = (self.experiment, hops.start);
         let (committed, _) = experiment.commitment(channel);
-        let limits = |burst: u32| {
-            let burst = if self.regulated(channel, hops) { burst.max(committed) } else { burst };
-            limits(experiment, channel, channel.route[first], burst)
+        let kept = keeps_contract(experiment, channel);
+        let regulated = self.regulated(channel, hops);
+        let arrivals = |burst: u32, jitter: Span| {
+            let burst = if regulated { burst.max(committed) } else { burst };
+            let mut limits = limits(experiment, channel, channel.route[first], burst);
+            if kept && !regulated {
+                limits.extend(further(experiment, channel, channel.route[first], burst));
+            }
+            // A period is rounded to the picosecond, which logical arrivals do not show of the first limit.
+            let rounded = if limits.len() > 1 { jitter.max(PERIOD) } else { jitter };
+            (limits, rounded)
         };
         if first > 0 {
-            return Ok((limits(1), self.jitter(channel, first, tables)?));
+            return Ok(arrivals(1, self.jitter(channel, first, tables)?));
         }
         let from = channel.route[0];
         let horizon = experiment.host(from).subsystem.early.horizon;
         match experiment.holds(from) && horizon < Span::MAX {
-            true => Ok((limits(1), horizon)),
-            // A period is rounded to the picosecond.
-            false if keeps_contract(experiment, channel) => {
-                Ok((limits(channel.spec.burst), Span::from_ps(1)))
-            }
+            true => Ok(arrivals(1, horizon)),
+            false if kept => Ok(arrivals(channel.spec.burst, PERIOD)),
             false => Err(Uncovered::FifoExcess),
         }
     }

@@ -7,7 +7,8 @@ use laxity_units::{Bytes, Span, Time};
 
 use crate::experiment::{ChannelSpec, Experiment, SourceSpec};
 
-/// Whether the channel never sends more, larger or smaller messages than its contract has it.
+/// Whether the channel never sends more, larger or smaller messages than its contract has it, by all of
+/// its limits.
 ///
 /// Where a look at the whole run would be needed (a trace, chance, what goes when there is room),
 /// the answer is no.
@@ -16,13 +17,24 @@ pub fn conforms(channel: &ChannelSpec) -> bool {
         return matches!(channel.source, SourceSpec::None);
     };
     let spec = &channel.spec;
-    let kept = spec.min_interval;
+    let all = |keeps: &dyn Fn(&TrafficSpec) -> bool| channel.limits.contracts(*spec).all(|kept| keeps(&kept));
     let (sizes, arrivals) = match parameters {
-        SourceParameters::Script(script) => return listed(spec, &script.messages),
-        SourceParameters::Periodic(p) => (p.sizes, p.multiple.keeps(p.interval, kept)),
+        SourceParameters::Script(script) => return all(&|kept| listed(kept, &script.messages)),
+        SourceParameters::Periodic(p) => {
+            (p.sizes, all(&|kept| p.multiple.keeps(p.interval, kept.min_interval)))
+        }
         // `burst` messages at once, and again after as many intervals.
-        SourceParameters::Bursty(p) => (p.sizes, p.burst <= spec.burst && p.multiple.keeps(p.interval, kept)),
-        SourceParameters::Adversary(p) => (p.sizes, p.burst <= spec.burst && p.interval >= kept),
+        SourceParameters::Bursty(p) => {
+            let keeps =
+                |kept: &TrafficSpec| p.burst <= kept.burst && p.multiple.keeps(p.interval, kept.min_interval);
+            (p.sizes, all(&keeps))
+        }
+        SourceParameters::Adversary(p) => {
+            let own = TrafficSpec { burst: p.burst, min_interval: p.interval, ..*spec };
+            let keeps =
+                |kept: &TrafficSpec| p.limits.contracts(own).any(|own| own.limit().implies(kept.limit()));
+            (p.sizes, all(&keeps))
+        }
         SourceParameters::Poisson(_) | SourceParameters::Recorded(_) => return false,
     };
     let (least, most): (Bytes, Bytes) = match sizes {

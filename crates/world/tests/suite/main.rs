@@ -23,6 +23,7 @@ mod fifo_relays;
 mod framing;
 mod goodput;
 mod launch;
+mod limits;
 mod links;
 mod lost;
 mod managed;

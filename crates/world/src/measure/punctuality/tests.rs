@@ -113,8 +113,8 @@ fn what_is_past_is_counted_and_gone() {
 /// clock of the contract.
 #[test]
 fn what_exceeds_the_contract_does_not_count() {
-    let mut punctuality =
-        Punctuality::new(Span::from_ms(5), Some(LogicalClock::new(SPEC))).within(LogicalClock::new(SPEC));
+    let mut punctuality = Punctuality::new(Span::from_ms(5), Some(LogicalClock::new(SPEC)))
+        .within(vec![LogicalClock::new(SPEC)]);
     for message in 0..3 {
         punctuality.offer(ms(0), true);
         punctuality.answer(ms(0), SPEC.max_message, Sent::Accepted { message }, true);
@@ -140,7 +140,8 @@ fn what_exceeds_the_contract_does_not_count() {
 #[test]
 fn what_its_own_excess_leaves_no_room_for_is_no_failure() {
     let outcome = |contract: Option<LogicalClock>, at: u64| {
-        let mut punctuality = Punctuality::new(Span::from_ms(5), contract).within(LogicalClock::new(SPEC));
+        let mut punctuality =
+            Punctuality::new(Span::from_ms(5), contract).within(vec![LogicalClock::new(SPEC)]);
         for message in 0..5 {
             punctuality.offer(ms(0), true);
             punctuality.answer(ms(0), SPEC.max_message, Sent::Accepted { message }, true);
@@ -160,8 +161,8 @@ fn what_its_own_excess_leaves_no_room_for_is_no_failure() {
 /// Every second message of a source within its contract is dropped: all of these are failures.
 #[test]
 fn a_source_within_its_contract_is_not_blamed() {
-    let mut punctuality =
-        Punctuality::new(Span::from_ms(5), Some(LogicalClock::new(SPEC))).within(LogicalClock::new(SPEC));
+    let mut punctuality = Punctuality::new(Span::from_ms(5), Some(LogicalClock::new(SPEC)))
+        .within(vec![LogicalClock::new(SPEC)]);
     for message in 0..10 {
         let at = ms(30 * (message / 3));
         let dropped = Sent::Dropped(Dropped::MessageQueue);
@@ -176,8 +177,8 @@ fn a_source_within_its_contract_is_not_blamed() {
 
 #[test]
 fn a_message_that_is_dropped_for_its_size_does_not_count() {
-    let mut punctuality =
-        Punctuality::new(Span::from_ms(5), Some(LogicalClock::new(SPEC))).within(LogicalClock::new(SPEC));
+    let mut punctuality = Punctuality::new(Span::from_ms(5), Some(LogicalClock::new(SPEC)))
+        .within(vec![LogicalClock::new(SPEC)]);
     let one = Bytes::new(1);
     for (size, cause) in
         [(SPEC.max_message + one, Dropped::Oversize), (SPEC.min_message - one, Dropped::Undersized)]

@@ -56,7 +56,7 @@ impl Part<'_> {
         let Some((place, tolerance)) = self.meter(entry) else { return Ok(()) };
         let spec = &self.channel(entry).spec;
         let Ok((source, _)) = &entry.source else { return Ok(()) };
-        let [Bucket::Frames { burst, .. }] = source[..] else { return Err(Uncovered::MeterTolerance) };
+        let [Bucket::Frames { burst, .. }, ..] = source[..] else { return Err(Uncovered::MeterTolerance) };
         let spare = spec.min_interval.saturating_mul(u64::from(spec.burst).saturating_sub(burst));
         match found.jitter[place] <= tolerance.saturating_add(spare) {
             true => Ok(()),

@@ -34,14 +34,18 @@ impl Part<'_> {
 
     /// Messages of a channel within a closed `window` as it enters the row.
     pub(super) fn within(&self, entry: &Entry, window: Span) -> u64 {
-        let Some((burst, interval, _)) = frames(entry) else { return u64::MAX };
-        burst.saturating_add(window.as_ps() / interval.as_ps())
+        let Ok((source, _)) = &entry.source else { return u64::MAX };
+        let messages = source.iter().map(|bucket| match bucket {
+            Bucket::Frames { burst, interval, .. } => burst.saturating_add(window.as_ps() / interval.as_ps()),
+            Bucket::Fluid { .. } => u64::MAX,
+        });
+        messages.min().unwrap_or(u64::MAX)
     }
 }
 
-/// The burst and the interval of a channel as it enters a row, and its jitter there.
+/// The burst and the interval of a channel as it enters a row, by its first limit, and its jitter there.
 fn frames(entry: &Entry) -> Option<(u64, Span, Span)> {
     let Ok((source, jitter)) = &entry.source else { return None };
-    let [Bucket::Frames { burst, interval, .. }] = source[..] else { return None };
+    let [Bucket::Frames { burst, interval, .. }, ..] = source[..] else { return None };
     Some((burst, interval, *jitter))
 }

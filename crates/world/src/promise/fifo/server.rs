@@ -6,6 +6,7 @@ use laxity_model::switch::preemption::{LONGEST_WAIT, OVERHEAD};
 use laxity_qos::channel::Order;
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, LOWEST, Shaper};
+use laxity_qos::limits::MessageLimit;
 use laxity_units::{Bytes, Rate, Span};
 
 use crate::experiment::{ChannelSpec, Experiment};
@@ -28,6 +29,20 @@ pub(super) fn limits(
 ) -> Vec<Bucket> {
     let size = experiment.message_on_link(station, channel);
     vec![Bucket::Frames { size, burst: burst.into(), interval: channel.spec.min_interval }]
+}
+
+/// The further limits of `channel` on the link of `station`, but those that its first one implies with `burst`
+/// messages at once.
+pub(super) fn further(
+    experiment: &Experiment,
+    channel: &ChannelSpec,
+    station: usize,
+    burst: u32,
+) -> impl Iterator<Item = Bucket> {
+    let size = experiment.message_on_link(station, channel);
+    let first = MessageLimit { burst, ..channel.spec.limit() };
+    let further = channel.limits.iter().filter(move |limit| !first.implies(*limit));
+    further.map(move |limit| Bucket::Frames { size, burst: limit.burst.into(), interval: limit.min_interval })
 }
 
 /// The server of a link of `station`, for real-time frames of at least `smallest` bytes.

@@ -2,6 +2,7 @@
 
 use laxity_model::source::{AdversaryParameters, Allowance, Sizes, SourceParameters};
 use laxity_qos::discipline::Order;
+use laxity_qos::limits::Limits;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_units::{Span, Time};
 
@@ -30,7 +31,7 @@ impl Beside<'_> {
         let with = |interval, deadline: Option<Span>| {
             let mut channel = channel.asking(experiment.packet(), interval, deadline);
             if keeps {
-                channel.source = worst_source(&channel.spec);
+                channel.source = worst_source(&channel.spec, channel.limits);
             }
             channel
         };
@@ -80,11 +81,12 @@ impl Beside<'_> {
     }
 }
 
-/// A source that sends all that `spec` allows.
-fn worst_source(spec: &TrafficSpec) -> SourceSpec {
+/// A source that sends all that `spec` and `limits` allow.
+fn worst_source(spec: &TrafficSpec, limits: Limits) -> SourceSpec {
     let parameters = SourceParameters::Adversary(AdversaryParameters {
         burst: spec.burst,
         interval: spec.min_interval,
+        limits,
         sizes: Sizes::Fixed(spec.max_message),
         start: Time::ZERO,
         allowance: Allowance::Saving,
