@@ -105,7 +105,7 @@ fn with(random: &mut Stream) -> With {
 fn put(scene: &mut Scene, known: &Knowledge<'_>, channel: usize, mut messages: Vec<Arrival>) {
     let player = &known.ground.players[channel];
     match player.real_time {
-        true => fit(&mut messages, &player.spec, scene.length),
+        true => fit(&mut messages, &player.spec, player.limits, scene.length),
         false => fit_best_effort(&mut messages, &player.spec, scene.length),
     }
     scene.plays[channel] = Play::Script(Arc::from(messages));

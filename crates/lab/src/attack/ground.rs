@@ -3,6 +3,7 @@
 use laxity_model::host::Applications;
 use laxity_qos::channel::{Block, Order};
 use laxity_qos::discipline::Class;
+use laxity_qos::limits::Limits;
 use laxity_qos::traffic::{LogicalClock, TrafficSpec};
 use laxity_units::{Bytes, Span, Time};
 use laxity_world::Steps;
@@ -25,6 +26,8 @@ pub(super) struct Player {
     pub(super) name: String,
     /// Its contract; of best effort only the sizes count.
     pub(super) spec: TrafficSpec,
+    /// Its further limits.
+    pub(super) limits: Limits,
     pub(super) real_time: bool,
     /// Whether it may send at all: not if admission refused it.
     pub(super) sends: bool,
@@ -143,6 +146,7 @@ impl Ground {
             Player {
                 name: channel.name.clone(),
                 spec: channel.spec,
+                limits: channel.limits,
                 real_time,
                 // Bounds of virtual interfaces count only what has a source.
                 sends: match experiment.virtual_interfaces() {
@@ -237,7 +241,7 @@ impl Ground {
             let play = &scene.plays[sender];
             // Traffic outside the contract may exceed the bound without contradicting it.
             assert!(
-                !player.real_time || conforms(play.messages(), &player.spec),
+                !player.real_time || conforms(play.messages(), &player.spec, player.limits),
                 "a scene leaves the contract of {}: {play:?}",
                 player.name
             );

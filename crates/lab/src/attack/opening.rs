@@ -56,7 +56,8 @@ pub(super) fn draw(ground: &Ground, target: usize, random: &mut Stream) -> Scene
             let first = anchored(ground, target, player, anchor, random);
             // Earlier messages matter by the state that they leave, which may help or hinder.
             let before = if all.is_some() { before } else { random.below(2) == 0 };
-            let burst = if anchor == Anchor::Meeting { player.spec.burst } else { 1 };
+            let largest = player.limits.iter().map(|limit| limit.burst).fold(player.spec.burst, u32::max);
+            let burst = if anchor == Anchor::Meeting { largest } else { 1 };
             regular(player, first, before && channel != target, burst, scene.length)
         } else {
             best_effort(ground, channel, scene.length, random)
@@ -96,18 +97,20 @@ fn anchored(ground: &Ground, target: usize, player: &Player, anchor: Anchor, ran
     }
 }
 
-/// Largest messages at `I_min`, one of them at `at`, or a `burst` of them.
+/// Largest messages, one of them at `at`, or a `burst` of them: before that at the longest interval of the
+/// contract's limits, so that all of them allow the burst, and then at `I_min`.
 fn regular(player: &Player, at: Time, before: bool, burst: u32, length: Span) -> Play {
     let interval = player.spec.min_interval;
-    let earlier = if before { at.since(Time::ZERO).div_floor(interval) } else { 0 };
-    let first = at.saturating_sub(interval.saturating_mul(earlier));
+    let longest = player.limits.iter().map(|limit| limit.min_interval).fold(interval, Span::max);
+    let earlier = if before { at.since(Time::ZERO).div_floor(longest) } else { 0 };
     let end = Time::ZERO + length;
-    let times =
-        (0u64..).map_while(|k| Some(first.saturating_add(interval.saturating_mul(k))).filter(|t| *t < end));
+    let earlier = (1..=earlier).rev().map(|k| at.saturating_sub(longest.saturating_mul(k)));
+    let later = (0u64..).map(|k| at.saturating_add(interval.saturating_mul(k)));
+    let times = earlier.chain(later).take_while(|time| *time < end);
     let further = |time: Time| if time == at { burst as usize } else { 1 };
     let times = times.flat_map(|time| std::iter::repeat_n(time, further(time)));
     let mut messages: Vec<Arrival> = times.map(|at| Arrival { at, size: player.spec.max_message }).collect();
-    fit(&mut messages, &player.spec, length);
+    fit(&mut messages, &player.spec, player.limits, length);
     Play::Script(Arc::from(messages))
 }
 

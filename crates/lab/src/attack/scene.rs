@@ -10,6 +10,7 @@ use std::sync::Arc;
 use laxity_model::source::{
     Arrival, Multiple, PeriodicParameters, ScriptParameters, Sizes, SourceParameters,
 };
+use laxity_qos::limits::Limits;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_units::{Span, Time};
 
@@ -94,19 +95,25 @@ pub struct Scene {
     pub length: Span,
 }
 
-/// Makes `messages` conform to `spec`: sizes within it, times in order, each as early as it was but
-/// no earlier than allowed.
+/// Makes `messages` conform to `spec` and `limits`: sizes within it, times in order, each as early as it was
+/// but no earlier than allowed.
 ///
-/// The contract as a bucket: `logical` is the arrival time of the next message if all before it had
+/// Each limit as a bucket: `logical` is the arrival time of the next message if all before it had
 /// kept `I_min` apart. A message may be sent `B_max − 1` intervals before that.
-pub(super) fn fit(messages: &mut Vec<Arrival>, spec: &TrafficSpec, length: Span) {
+pub(super) fn fit(messages: &mut Vec<Arrival>, spec: &TrafficSpec, limits: Limits, length: Span) {
     messages.sort_by_key(|message| message.at);
-    let credit = spec.min_interval.saturating_mul(u64::from(spec.burst - 1));
-    let (mut logical, mut last) = (Time::ZERO, Time::ZERO);
+    let mut buckets: Vec<(TrafficSpec, Time)> =
+        limits.contracts(*spec).map(|kept| (kept, Time::ZERO)).collect();
+    let mut last = Time::ZERO;
     for message in messages.iter_mut() {
         message.size = message.size.clamp(spec.min_message, spec.max_message);
-        message.at = message.at.max(logical.saturating_sub(credit)).max(last);
-        logical = logical.max(message.at).saturating_add(spec.min_interval);
+        let allowed = buckets.iter().map(|(kept, logical)| {
+            logical.saturating_sub(kept.min_interval.saturating_mul(u64::from(kept.burst - 1)))
+        });
+        message.at = allowed.fold(message.at.max(last), Time::max);
+        for (kept, logical) in &mut buckets {
+            *logical = (*logical).max(message.at).saturating_add(kept.min_interval);
+        }
         last = message.at;
     }
     messages.retain(|message| message.at < Time::ZERO + length);
@@ -122,9 +129,13 @@ pub(super) fn fit_best_effort(messages: &mut Vec<Arrival>, spec: &TrafficSpec, l
     messages.truncate(MOST_PULSES);
 }
 
-/// Whether `messages` keep the contract: at most `B_max + δ R_max` messages in any interval of
+/// Whether `messages` keep the contract: by each limit at most `B_max + δ R_max` messages in any interval of
 /// length `δ`, in order, none larger or smaller than it says.
-pub fn conforms(messages: &[Arrival], spec: &TrafficSpec) -> bool {
+pub fn conforms(messages: &[Arrival], spec: &TrafficSpec, limits: Limits) -> bool {
+    limits.contracts(*spec).all(|kept| conforms_to_one(messages, &kept))
+}
+
+fn conforms_to_one(messages: &[Arrival], spec: &TrafficSpec) -> bool {
     let sizes = messages.iter().all(|m| (spec.min_message..=spec.max_message).contains(&m.size));
     // `k − j + 1 − B` messages beyond the burst need as many intervals: with `g_k = t_k − k I` that
     // is `g_k − g_j ≥ (1 − B) I` for every `j ≤ k`, so for the largest of them.
@@ -145,6 +156,7 @@ pub fn conforms(messages: &[Arrival], spec: &TrafficSpec) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use laxity_qos::limits::MessageLimit;
     use laxity_units::Bytes;
     use proptest::prelude::*;
 
@@ -162,24 +174,43 @@ mod tests {
         times.iter().map(message).collect()
     }
 
+    fn kept(messages: &[Arrival], spec: &TrafficSpec) -> bool {
+        conforms(messages, spec, Limits::NONE)
+    }
+
+    fn limit(burst: u32, interval: u64) -> Limits {
+        let limit = MessageLimit { burst, min_interval: Span::from_us(interval) };
+        Limits::new(&[limit]).expect("one limit")
+    }
+
+    /// Two at once and one each 10 us, at a distance of 4 us.
+    #[test]
+    fn further_limits_are_kept_as_well() {
+        let mut sent = messages(&[0, 0, 0, 30, 31]);
+        fit(&mut sent, &SPEC, limit(1, 4), Span::from_ms(1));
+        assert_eq!(sent, messages(&[0, 4, 10, 30, 34]));
+        assert!(conforms(&sent, &SPEC, limit(1, 4)) && !conforms(&sent, &SPEC, limit(1, 5)));
+        assert!(conforms(&sent, &SPEC, limit(3, 11)) && !conforms(&sent, &SPEC, limit(2, 11)));
+    }
+
     #[test]
     fn the_contract_is_read_to_the_picosecond() {
-        assert!(conforms(&messages(&[0, 0, 10, 20]), &SPEC));
-        assert!(!conforms(&messages(&[0, 0, 0]), &SPEC));
-        assert!(!conforms(&messages(&[0, 0, 10, 19]), &SPEC));
-        assert!(conforms(&messages(&[0, 30, 30, 40]), &SPEC));
-        assert!(!conforms(&messages(&[0, 25, 30, 30]), &SPEC), "three within 5 us");
-        assert!(!conforms(&messages(&[10, 0]), &SPEC), "out of order");
+        assert!(kept(&messages(&[0, 0, 10, 20]), &SPEC));
+        assert!(!kept(&messages(&[0, 0, 0]), &SPEC));
+        assert!(!kept(&messages(&[0, 0, 10, 19]), &SPEC));
+        assert!(kept(&messages(&[0, 30, 30, 40]), &SPEC));
+        assert!(!kept(&messages(&[0, 25, 30, 30]), &SPEC), "three within 5 us");
+        assert!(!kept(&messages(&[10, 0]), &SPEC), "out of order");
         let sized = |size| vec![Arrival { at: Time::ZERO, size: Bytes::new(size) }];
-        assert!(conforms(&sized(10), &SPEC) && !conforms(&sized(9), &SPEC) && !conforms(&sized(1001), &SPEC));
+        assert!(kept(&sized(10), &SPEC) && !kept(&sized(9), &SPEC) && !kept(&sized(1001), &SPEC));
     }
 
     #[test]
     fn what_comes_too_early_waits_until_it_may_and_no_longer() {
         let mut sent = messages(&[0, 0, 0, 5, 60]);
-        fit(&mut sent, &SPEC, Span::from_ms(1));
+        fit(&mut sent, &SPEC, Limits::NONE, Span::from_ms(1));
         assert_eq!(sent, messages(&[0, 0, 10, 20, 60]));
-        fit(&mut sent, &SPEC, Span::from_us(60));
+        fit(&mut sent, &SPEC, Limits::NONE, Span::from_us(60));
         assert_eq!(sent, messages(&[0, 0, 10, 20]), "the run ends before the last");
     }
 
@@ -189,6 +220,7 @@ mod tests {
             wanted in prop::collection::vec((0u64..500, 1u64..2000), 0..40),
             burst in 1u32..5,
             interval in 1u64..100,
+            further in (1u32..5, 1u64..100),
         ) {
             let spec = TrafficSpec { burst, min_interval: Span::from_us(interval), ..SPEC };
             let message = |&(us, size): &(u64, u64)| Arrival {
@@ -196,11 +228,12 @@ mod tests {
                 size: Bytes::new(size),
             };
             let mut sent: Vec<Arrival> = wanted.iter().map(message).collect();
-            fit(&mut sent, &spec, Span::from_secs(1));
+            let further = limit(further.0, further.1);
+            fit(&mut sent, &spec, further, Span::from_secs(1));
             prop_assert_eq!(sent.len(), wanted.len());
-            prop_assert!(conforms(&sent, &spec));
+            prop_assert!(conforms(&sent, &spec, further));
             let mut again = sent.clone();
-            fit(&mut again, &spec, Span::from_secs(1));
+            fit(&mut again, &spec, further, Span::from_secs(1));
             prop_assert_eq!(again, sent, "what conforms stays as it is");
         }
     }
