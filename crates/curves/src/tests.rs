@@ -185,6 +185,8 @@ fn a_copy_has_the_bound_of_a_flow_alone() {
     let [alone, both] = [&alone[0], &both[1]].map(|bound| bound.as_ref().expect("a bound"));
     assert_eq!(both, alone);
     assert_ne!(alone.method, AnalysisMethod::Total);
+}
+
 /// Forty frames of 120 us each 40 ms, of which two are 125 us apart: a frame of another flow waits for one of
 /// them. Without a distance it waits for forty.
 #[test]

@@ -12,6 +12,7 @@ mod edits;
 mod ends;
 mod errors;
 mod groups;
+mod limits;
 mod multicast;
 mod networks;
 mod playout;

@@ -122,6 +122,11 @@ fn errors_name_the_reason() {
         ("node = \"b\"\n", "", "no `node`"),
         ("network = \"bc\"", "network = \"cd\"", "no network `cd`"),
         ("kind = \"cut\"", "kind = \"stall\"", "no adapters"),
+        (
+            "min_interval = \"20 ms\"",
+            "min_interval = \"20 ms\"\nlimits = [{ burst = 9, min_interval = \"1 s\" }]",
+            "have one burst and one interval",
+        ),
         ("close = \"9 s\"", "close = \"50 ms\"", "before it is asked for"),
         ("{ at = \"3 s\", rate", "{ at = \"9500 ms\", rate", "not open at"),
         ("calls = {", "open = \"1 s\"\ncalls = {", "by its `calls`"),

@@ -148,6 +148,11 @@ fn what_is_wrong_is_said() {
         ("[run]", "[network]\nkind = \"point_to_point\"\n[run]", &["no other network"]),
         ("to = 1\nmax_message = \"4 KiB\"", "to = 0\nmax_message = \"4 KiB\"", &["from a node to itself"]),
         ("burst = 1\nrate", "burst = 1\nlevel = 3\nrate", &["no queues at a host"]),
+        (
+            "burst = 1\nrate",
+            "burst = 1\nlimits = [{ burst = 9, min_interval = \"1 s\" }]\nrate",
+            &["reserves a bandwidth"],
+        ),
         ("after = \"pong\"", "after = \"video\"", &["does not lead back"]),
         ("after = \"pong\"", "after = \"nobody\"", &["no channel `nobody`"]),
         ("after = \"pong\"", "phase = \"1 ms\"", &["no use for `phase`"]),
