@@ -51,7 +51,7 @@ pub(crate) fn contract(options: &Contract, terminal: &mut Terminal) -> Exit {
             "{file}  {count} messages of at most {largest} B in {lasts:.3} s, {mean} on average\n"
         ));
         terminal.print(&table(&recording, &rows, &chosen));
-        terminal.print(&snippet(options, &chosen));
+        terminal.print(&snippet(options, &chosen, recording.distance(&chosen)));
         if let Some((wait, percent)) = longer_wait(&recording, &chosen) {
             terminal.note(&format!(
                 "messages come in groups, so a short wait reserves far more than the mean: `--wait {wait}ms` \
@@ -98,6 +98,7 @@ fn in_json(recording: &Recording, rows: &[ContractRow], chosen: &ContractRow) ->
             "min_interval": row.interval.as_secs_f64(),
             "rate": row.rate.bytes_per_sec_f64(),
             "longest_wait": row.waits.as_secs_f64(),
+            "least_distance": recording.distance(row).map(Span::as_secs_f64),
             "chosen": row == chosen,
         })
     };
@@ -149,20 +150,27 @@ fn table(recording: &Recording, rows: &[ContractRow], chosen: &ContractRow) -> S
     columns::lines(&lines, [true; 6]).zip(marks).map(|(line, mark)| format!("{line}{mark}\n")).collect()
 }
 
-/// The chosen contract as a channel of a scenario. The deadline in it is the interval, which each
+/// The chosen contract as a channel of a scenario, with the least `distance` of its messages as a further limit.
+/// The deadline in it is the interval, which each
 /// admission test covers; the reader chooses another. The recording is sent once, since its end and
 /// its beginning may be too close together.
-fn snippet(options: &Contract, chosen: &ContractRow) -> String {
+fn snippet(options: &Contract, chosen: &ContractRow, distance: Option<Span>) -> String {
     let name = options.file.file_stem().map_or("recorded".into(), |stem| stem.to_string_lossy());
     // A string of JSON without controls is one of TOML.
     let [name, file] = [name, options.file.to_string_lossy()].map(|text| json!(clean(&text)));
     // A shorter interval than the longest is kept as well.
-    let whole = Span::from_ns(chosen.interval.as_ps() / 1000);
-    let interval = if whole.is_zero() { chosen.interval } else { whole };
+    let rounded = |span: Span| match Span::from_ns(span.as_ps() / 1000) {
+        Span::ZERO => span,
+        whole => whole,
+    };
+    let interval = rounded(chosen.interval);
+    let limits = distance.map_or(String::new(), |distance| {
+        format!("limits = [{{ burst = 1, min_interval = \"{}\" }}]\n", rounded(distance))
+    });
     let apart = options.interval.map_or(String::new(), |interval| format!(", interval = \"{interval}\""));
     format!(
         "\n[[channel]]\nname = {name}\nclass = \"real_time\"\nmax_message = \"{} B\"\nburst = {}\n\
-         min_interval = \"{interval}\"\ndeadline = \"{interval}\"  # choose yours\n\
+         min_interval = \"{interval}\"\n{limits}deadline = \"{interval}\"  # choose yours\n\
          source = {{ kind = \"recorded\", trace = {file}{apart}, repeat = false }}\n",
         chosen.largest.get(),
         chosen.burst,

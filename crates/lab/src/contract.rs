@@ -131,6 +131,15 @@ impl Recording {
         sizes.into_iter().filter_map(|size| self.contract(Bytes::new(size), wait)).collect()
     }
 
+    /// The least distance of two messages, if it is a limit beside the contract `row`: longer than zero, shorter
+    /// than the interval, and of messages that are each one of the contract.
+    pub fn distance(&self, row: &ContractRow) -> Option<Span> {
+        let gaps = self.messages.windows(2).map(|pair| pair[1].0.saturating_since(pair[0].0));
+        let least = gaps.min()?;
+        let further = !least.is_zero() && least < row.interval && row.burst > 1;
+        (further && self.largest() <= row.largest).then_some(least)
+    }
+
     /// The longest wait of a message, if it is at most `most`.
     fn waits(&self, largest: Bytes, interval: Span, most: Span) -> Option<Span> {
         let (min_message, burst) = (Bytes::ZERO, 1);
@@ -187,6 +196,23 @@ mod tests {
         let of = |wait| recording(&times).contract(Bytes::new(100), Span::from_ms(wait)).unwrap();
         assert_eq!((of(0).burst, of(0).interval), (1, Span::from_ms(6)));
         assert_eq!((of(4).burst, of(4).interval), (2, Span::from_ms(10)));
+    }
+
+    /// A contract of one message has no shorter distance, and pieces of a message have none.
+    #[test]
+    fn the_distance_is_a_limit_beside_a_burst() {
+        let train: Vec<(u64, u64)> =
+            (0..8).flat_map(|g| [0, 125, 260].map(|us| (10_000 * g + us, 100))).collect();
+        let of = |messages: &[(u64, u64)], largest, wait| {
+            let recording = recording(messages);
+            let row = recording.contract(Bytes::new(largest), Span::from_us(wait)).unwrap();
+            (row.burst, recording.distance(&row))
+        };
+        assert_eq!(of(&train, 100, 8000), (3, Some(Span::from_us(125))));
+        assert_eq!(of(&train, 50, 8000).1, None);
+        assert_eq!(of(&train, 100, 0), (1, None));
+        let together: Vec<(u64, u64)> = train.iter().map(|(us, size)| (us / 1000 * 1000, *size)).collect();
+        assert_eq!(of(&together, 100, 8000), (3, None));
     }
 
     /// One hundred messages 40 ms apart: a burst of two would let 40.4 ms be the interval.

@@ -31,6 +31,29 @@ fn the_chosen_contract_is_kept_by_the_recording() {
     assert_eq!(run.status.code(), Some(0), "{}{}", out(&run), err(&run));
 }
 
+/// Three frames 125 us apart each 10 ms.
+#[test]
+fn the_least_distance_is_a_limit() {
+    let here = Here::new("contract-distance");
+    let train = (0..20).flat_map(|g| [0, 125, 250].map(|us| 10_000 * g + us));
+    let frames: String =
+        train.map(|us| format!("packet,{}.{:06},1000,K_\n", us / 1_000_000, us % 1_000_000)).collect();
+    here.write("train.csv", &frames);
+    let said = here.laxity("contract train.csv --wait 9ms");
+    let text = out(&said);
+    assert_eq!(said.status.code(), Some(0), "{}", err(&said));
+    assert!(text.contains("limits = [{ burst = 1, min_interval = \"125 us\" }]\ndeadline"), "{text}");
+    let json = out(&here.laxity("contract train.csv --wait 9ms --json"));
+    assert!(json.contains("\"least_distance\": 0.000125"), "{json}");
+    let channel = &text[text.find("[[channel]]").expect("a channel to copy")..];
+    let head = "title = \"x\"\n[host]\nprofile = \"mc68040\"\n[adapter]\nkind = \"null\"\nper_byte = \"50 ns\"\n[run]\ntime = \"1 s\"\n";
+    let claim = "[[claim]]\nid = \"kept\"\nsays = \"All are within the contract\"\n\
+        holds = 'runs[0].channel(\"train\").due_messages == 60'\n";
+    here.write("train.toml", &[head, channel, claim].concat());
+    let run = here.laxity("run train.toml");
+    assert_eq!(run.status.code(), Some(0), "{}{}", out(&run), err(&run));
+}
+
 #[test]
 fn what_has_no_contract_says_why() {
     let here = Here::new("contract-none");
