@@ -150,10 +150,10 @@ fn table(recording: &Recording, rows: &[ContractRow], chosen: &ContractRow) -> S
     columns::lines(&lines, [true; 6]).zip(marks).map(|(line, mark)| format!("{line}{mark}\n")).collect()
 }
 
-/// The chosen contract as a channel of a scenario, with the least `distance` of its messages as a further limit.
-/// The deadline in it is the interval, which each
-/// admission test covers; the reader chooses another. The recording is sent once, since its end and
-/// its beginning may be too close together.
+/// The chosen contract as a channel of a scenario, with the least `distance` of its messages as a
+/// further limit. The deadline in it is the interval, which each admission test covers; the reader
+/// chooses another. The recording is sent once, since its end and its beginning may be too close
+/// together.
 fn snippet(options: &Contract, chosen: &ContractRow, distance: Option<Span>) -> String {
     let name = options.file.file_stem().map_or("recorded".into(), |stem| stem.to_string_lossy());
     // A string of JSON without controls is one of TOML.

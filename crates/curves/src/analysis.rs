@@ -23,11 +23,11 @@ pub enum AnalysisMethod {
 /// A proved upper bound on the delay of a flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowBound {
-    /// From the logical arrival of a message at its first server, or behind a regulator there from the
-    /// latest arrival that its jitter allows, until its last bit has arrived behind the last one; rounded
-    /// up to picoseconds. The logical arrival is the earliest instant, no sooner than the arrival, at which
-    /// messages are an interval apart, by the first limit of the flow. If that counts bits, the delay counts from
-    /// the arrival.
+    /// From the logical arrival of a message at its first server, or behind a regulator there from
+    /// the latest arrival that its jitter allows, until its last bit has arrived behind the last
+    /// one; rounded up to picoseconds. The logical arrival is the earliest instant, no sooner than
+    /// the arrival, at which messages are an interval apart, by the first limit of the flow. If
+    /// that counts bits, the delay counts from the arrival.
     pub delay: Span,
     /// The analysis with the least bound.
     pub method: AnalysisMethod,

@@ -1,7 +1,8 @@
 //! Total flow analysis from the logical arrivals of one flow.
 //!
-//! A message `k` of a flow with one each `I`, by its first limit, arrives at `a_k`, and its deadline counts from
-//! its logical arrival `ℓ_k = max(a_k, ℓ_{k−1} + I)`. So what the flow itself sends ahead is no delay to it.
+//! A message `k` of a flow with one each `I`, by its first limit, arrives at `a_k`, and its
+//! deadline counts from its logical arrival `ℓ_k = max(a_k, ℓ_{k−1} + I)`. So what the flow itself
+//! sends ahead is no delay to it.
 //!
 //! *At a server.* Let `ℓ_k ≥ b_k` for all arrivals `b_k` of frames of message `k` at a FIFO queue, the
 //! `ℓ_k` being `I` apart at least. A frame of message `k` that arrives at `b ≤ ℓ_k` leaves as soon as all is

@@ -97,8 +97,9 @@ pub struct Flow {
     pub path: Vec<usize>,
     /// Priority at all servers that have levels: 0 is the most urgent.
     pub level: u8,
-    /// Limits that the flow keeps at its source, all of them. If the first one is of frames, deadlines count from
-    /// its logical arrivals: each message counts as arriving no sooner than its interval after the one before.
+    /// Limits that the flow keeps at its source, all of them. If the first one is of frames,
+    /// deadlines count from its logical arrivals: each message counts as arriving no sooner than
+    /// its interval after the one before.
     pub source: Vec<Bucket>,
     /// How far frames can be shifted against each other between the source and the first server,
     /// e.g. by the sending host.

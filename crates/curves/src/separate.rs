@@ -7,9 +7,9 @@
 //! is paid once. Each server but the last makes frames whole, which costs one frame at the rate
 //! left (theorem 1.7.1).
 //!
-//! Each line of the other traffic is such a bucket. That of long windows leaves the most. Where flows have
-//! several limits, it can have a far larger burst than another line, so a second choice takes the best line of
-//! each server for one burst of the flow.
+//! Each line of the other traffic is such a bucket. That of long windows leaves the most. Where
+//! flows have several limits, it can have a far larger burst than another line, so a second choice
+//! takes the best line of each server for one burst of the flow.
 
 use laxity_units::{Bytes, Span};
 

@@ -15,8 +15,8 @@ fn flow(path: &[usize], level: u8, size: u64, interval: u64) -> Flow {
     Flow { level, ..Flow::of_frames(path.to_vec(), source, size) }
 }
 
-/// The flow with that burst, of which the delay counts from arrivals: by its first limit it has a frame each
-/// microsecond, and no logical arrival is much later than the arrival.
+/// The flow with that burst, of which the delay counts from arrivals: by its first limit it has a
+/// frame each microsecond, and no logical arrival is much later than the arrival.
 fn at_once(burst: u64, flow: Flow) -> Flow {
     let Bucket::Frames { size, interval, .. } = flow.source[0] else { return flow };
     let limit = |interval| Bucket::Frames { size, burst, interval };
@@ -187,8 +187,8 @@ fn a_copy_has_the_bound_of_a_flow_alone() {
     assert_ne!(alone.method, AnalysisMethod::Total);
 }
 
-/// Forty frames of 120 us each 40 ms, of which two are 125 us apart: a frame of another flow waits for one of
-/// them. Without a distance it waits for forty.
+/// Forty frames of 120 us each 40 ms, of which two are 125 us apart: a frame of another flow waits
+/// for one of them. Without a distance it waits for forty.
 #[test]
 fn frames_at_a_distance_delay_others_by_one() {
     let frames = |burst, interval| {

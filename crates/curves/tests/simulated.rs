@@ -303,8 +303,9 @@ fn arrivals(index: usize, draw: &Draw, offset: u64, pauses: &[u8]) -> Vec<(u64, 
     out
 }
 
-/// Delays the frames of a drawn flow until a further limit allows them, `burst` at once and one each `tenths`
-/// of its interval, and adds the limit to the flow. The frames still keep the first limit.
+/// Delays the frames of a drawn flow until a further limit allows them, `burst` at once and one
+/// each `tenths` of its interval, and adds the limit to the flow. The frames still keep the first
+/// limit.
 fn spread(flow: &mut Flow, sent: &mut [(u64, usize, Bytes)], (burst, tenths): (u64, u64)) {
     let Bucket::Frames { size, interval, .. } = flow.source[0] else { return };
     let interval = interval * tenths / 10;

@@ -4,9 +4,9 @@
 //! a mean rate with a bucket, and a peak rate). A least distance `d` between messages is the limit of one
 //! message each `d`.
 //!
-//! *Logical arrivals keep further limits.* Let messages `a_0 ≤ a_1 …` keep a limit of `b` messages each `J`:
-//! `a_k ≥ a_{k−m} + (m + 1 − b) J` for all `m ≥ b`. Their logical arrivals are `ℓ_k = max_j (a_{k−j} + j
-//! I_min)`. With the `j` of `ℓ_{k−m}`,
+//! *Logical arrivals keep further limits.* Let messages `a_0 ≤ a_1 …` keep a limit of `b` messages
+//! each `J`: `a_k ≥ a_{k−m} + (m + 1 − b) J` for all `m ≥ b`. Their logical arrivals are `ℓ_k =
+//! max_j (a_{k−j} + j I_min)`. With the `j` of `ℓ_{k−m}`,
 //!
 //! ```text
 //! ℓ_k ≥ a_{k−j} + j I_min ≥ a_{k−m−j} + (m + 1 − b) J + j I_min = ℓ_{k−m} + (m + 1 − b) J.

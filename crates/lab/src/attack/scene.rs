@@ -95,8 +95,8 @@ pub struct Scene {
     pub length: Span,
 }
 
-/// Makes `messages` conform to `spec` and `limits`: sizes within it, times in order, each as early as it was
-/// but no earlier than allowed.
+/// Makes `messages` conform to `spec` and `limits`: sizes within it, times in order, each as early
+/// as it was but no earlier than allowed.
 ///
 /// Each limit as a bucket: `logical` is the arrival time of the next message if all before it had
 /// kept `I_min` apart. A message may be sent `B_max − 1` intervals before that.
@@ -129,8 +129,8 @@ pub(super) fn fit_best_effort(messages: &mut Vec<Arrival>, spec: &TrafficSpec, l
     messages.truncate(MOST_PULSES);
 }
 
-/// Whether `messages` keep the contract: by each limit at most `B_max + δ R_max` messages in any interval of
-/// length `δ`, in order, none larger or smaller than it says.
+/// Whether `messages` keep the contract: by each limit at most `B_max + δ R_max` messages in any
+/// interval of length `δ`, in order, none larger or smaller than it says.
 pub fn conforms(messages: &[Arrival], spec: &TrafficSpec, limits: Limits) -> bool {
     limits.contracts(*spec).all(|kept| conforms_to_one(messages, &kept))
 }

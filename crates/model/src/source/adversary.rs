@@ -5,9 +5,11 @@
 //! every such traffic, so a test needs the one that leaves the proof no room, and then some that are merely
 //! awkward.
 //!
-//! The source can have further limits, which it keeps as well. The bound is the same as this rule for one message after another. Let T be the earliest instant at which
+//! The bound is the same as this rule for one message after another. Let T be the earliest instant at which
 //! the next message would come if all before it had kept I_min apart (its logical arrival time, were it sent
 //! now or before). It may be sent at t if t ≥ T − (B_max − 1) I_min; then T becomes max(T, t) + I_min.
+//!
+//! Of several limits each has a T of its own, and a message is sent when all of them allow it.
 //!
 //! ```text
 //! greedy   ||||  |  |  |  |  |  |  |        B_max at once, then one every I_min, as early as allowed

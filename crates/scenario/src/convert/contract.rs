@@ -1,5 +1,5 @@
-//! `min_interval` or `rate`, `limits` and `deadline`: how often a channel may send, and how soon that is to be
-//! there.
+//! `min_interval` or `rate`, `limits` and `deadline`: how often a channel may send, and how soon
+//! that is to be there.
 
 use laxity_qos::limits::{Limits, MOST_LIMITS, MessageLimit};
 

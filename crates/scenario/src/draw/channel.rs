@@ -98,8 +98,8 @@ impl Kind {
     }
 }
 
-/// Further limits of a contract: a distance, a longer average, or both. Of a source that would exceed them, few
-/// have any.
+/// Further limits of a contract: a distance, a longer average, or both. Of a source that would
+/// exceed them, few have any.
 fn limits(
     dice: &mut Dice,
     theme: &Theme,

@@ -48,10 +48,11 @@ pub(crate) struct RawChannel {
     pub(crate) burst: Option<Written<Whole<1, 1_000_000>>>,
     /// `I_min`: least average spacing of messages. Either this or `rate`; only for real time.
     pub(crate) min_interval: Option<Written<Bounded<Interval>>>,
-    /// Further limits that the source keeps beside `burst` and `min_interval`: in any window at most `burst`
-    /// messages and one for each `min_interval` that the window is long. `[{ burst = 1, min_interval =
-    /// "125 us" }]` is a least distance between messages. Bounds of FIFO queues count fewer messages by them.
-    /// Hosts and switches enforce `burst` and `min_interval` alone. Only for real time. Default: none.
+    /// Further limits that the source keeps beside `burst` and `min_interval`: in any window at
+    /// most `burst` messages and one for each `min_interval` that the window is long. `[{ burst =
+    /// 1, min_interval = "125 us" }]` is a least distance between messages. Bounds of FIFO queues
+    /// count fewer messages by them. Hosts and switches enforce `burst` and `min_interval` alone.
+    /// Only for real time. Default: none.
     pub(crate) limits: Option<List<Part<RawLimit>>>,
     /// The reserved rate, for `min_interval` = `max_message` / `rate`, rounded up to the picosecond.
     pub(crate) rate: Option<Written<Bounded<Flow>>>,

@@ -36,8 +36,8 @@ pub struct ChannelSpec {
     /// Its contract. For best effort the interval is not used, and the sizes are those of its
     /// source.
     pub spec: TrafficSpec,
-    /// Limits of its contract beside the burst and the interval of `spec`. Its source is to keep them; hosts
-    /// and meters enforce `spec` only.
+    /// Limits of its contract beside the burst and the interval of `spec`. Its source is to keep
+    /// them; hosts and meters enforce `spec` only.
     pub limits: Limits,
     /// End-to-end deadline, from the logical arrival at the source to delivery, or to the end of
     /// the last transmission where no host receives; `None` for best effort.

@@ -6,8 +6,8 @@ use laxity_world::promise;
 
 use super::fifo::{HEAD, STAR, bound_and_worst, bounds_and_channels, channel, of, promises, why};
 
-/// Frames of 1500 B from a node to `r` with that burst, interval in us and further limits. A frame takes a link
-/// 120 us. The deadline is 40 ms.
+/// Frames of 1500 B from a node to `r` with that burst, interval in us and further limits. A frame
+/// takes a link 120 us. The deadline is 40 ms.
 fn train(name: &str, from: &str, (burst, interval): (u32, u32), limits: &str) -> String {
     channel(name, from, "r", "1462 B", "40 ms")
         .replace("burst = 1", &format!("burst = {burst}"))
@@ -23,8 +23,8 @@ fn other(from: &str) -> String {
 
 const DISTANCE: &str = "limits = [{ burst = 1, min_interval = \"125 us\" }]";
 
-/// At the host a frame waits 120 us for one frame of a train of forty, and not 4.8 ms for all. At the switch
-/// frames of one link wait for the longest of them.
+/// At the host a frame waits 120 us for one frame of a train of forty, and not 4.8 ms for all. At
+/// the switch frames of one link wait for the longest of them.
 ///
 /// 0 to 120 us: train 1 at the host. 120 to 160 us: the other frame. 120 to 240 us: train 1 at the port.
 /// 240 to 280 us: the other frame.
@@ -40,8 +40,7 @@ fn a_frame_waits_for_one_of_a_train_at_a_distance() {
     assert_eq!(of("")[1], (all, all));
 }
 
-/// The same from another host: the train comes to the port over its link as fast as the port sends, so only one
-/// frame of it waits there. Over links of 1 Gbit/s all forty would.
+/// The same from another host: over links of 1 Gbit/s all forty frames are at the port at once.
 #[test]
 fn a_train_from_another_host_is_short_where_links_are_fast() {
     let fast = STAR.replace(
@@ -56,12 +55,12 @@ fn a_train_from_another_host_is_short_where_links_are_fast() {
     // 4 us at the host, and 120 + 40 us at the port, where the hull of steps adds little.
     assert!((164.0..170.0).contains(&short.0), "{short:?}");
     let [_, long] = of("")[..] else { panic!("two channels") };
-    // Forty frames of 120 us come within 480 us.
+    // Forty frames of 120 us arrive within 480 us.
     assert!((4360.0..4900.0).contains(&long.0), "{long:?}");
 }
 
-/// Three flows of a frame each 250 us are more than a link carries. With at most eight at once and one each 2 ms
-/// on average they are a sixth of it, wherever their hosts hold them.
+/// Three flows of a frame each 250 us are more than a link carries. With at most eight at once and
+/// one each 2 ms on average they are a sixth of it, wherever their hosts hold them.
 #[test]
 fn a_longer_average_leaves_room() {
     let average = "limits = [{ burst = 8, min_interval = \"2 ms\" }]";
@@ -76,8 +75,8 @@ fn a_longer_average_leaves_room() {
         };
         let refused = promises(&of(&all("")));
         assert!(refused.iter().any(|promise| promise.is_refused()), "{refused:?}");
-        // The port has 24 frames within 1.75 ms, and sends 14 of them by then. One more can come from each host,
-        // and each host has one and an early one.
+        // The port has 24 frames within 1.75 ms, and sends 14 of them by then. At most five
+        // more wait: one of each host, and two at its own host.
         for (bound, worst) in bound_and_worst(&all(average)) {
             assert!(1000.0 < worst && worst <= bound && bound <= 1200.0 + 5.0 * 120.0, "{worst} {bound}");
         }
@@ -118,8 +117,8 @@ fn a_source_keeps_all_limits() {
     }
 }
 
-/// A flow meter and a regulator go by the burst and the interval. So a meter passes all, and behind a regulator
-/// the bound is that without further limits.
+/// A flow meter and a regulator go by the burst and the interval. So a meter passes all, and behind
+/// a regulator the bound is that without further limits.
 #[test]
 fn meters_and_regulators_go_by_the_first_limit() {
     let met = STAR.replace("order = \"fifo\"", "order = \"fifo\"\npolicing = \"1 ms\"");

@@ -31,8 +31,8 @@ pub(super) fn limits(
     vec![Bucket::Frames { size, burst: burst.into(), interval: channel.spec.min_interval }]
 }
 
-/// The further limits of `channel` on the link of `station`, but those that its first one implies with `burst`
-/// messages at once.
+/// The further limits of `channel` on the link of `station`, but those that its first one implies
+/// with `burst` messages at once.
 pub(super) fn further(
     experiment: &Experiment,
     channel: &ChannelSpec,
