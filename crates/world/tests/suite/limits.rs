@@ -73,14 +73,30 @@ fn a_longer_average_leaves_room() {
             let all = ["a", "b", "c"].map(|from| train(from, from, (1, 250), limits)).concat();
             [head, &star, &all].concat()
         };
-        let refused = promises(&of(&all("")));
-        assert!(refused.iter().any(|promise| promise.is_refused()), "{refused:?}");
+        let refuses = |text: &str| promises(&of(text)).iter().any(|promise| promise.is_refused());
+        assert!(refuses(&all("")));
+        // The first limit alone holds of a source that sends more than the average.
+        let beyond = all(average).replace("adversary\"", "periodic\"");
+        assert!(head == HEAD || refuses(&beyond));
         // The port has 24 frames within 1.75 ms, and sends 14 of them by then. At most five
         // more wait: one of each host, and two at its own host.
         for (bound, worst) in bound_and_worst(&all(average)) {
             assert!(1000.0 < worst && worst <= bound && bound <= 1200.0 + 5.0 * 120.0, "{worst} {bound}");
         }
     }
+}
+
+/// A message stays at the host for 160 us at most, in which two arrive. Without a distance forty can be there.
+#[test]
+fn a_train_at_a_distance_needs_few_slots() {
+    let refuses = |limits: &str, slots: u32| {
+        let train = train("train", "a", (40, 1000), limits);
+        let train = train.replace("burst = 40", &format!("burst = 40\nmessage_slots = {slots}"));
+        let found = promises(&of(&[HEAD, STAR, &train, &other("a")].concat()));
+        found.iter().any(|promise| promise.is_refused())
+    };
+    assert!(refuses(DISTANCE, 1) && !refuses(DISTANCE, 2));
+    assert!(refuses("", 39) && !refuses("", 45));
 }
 
 /// A source has to keep all limits, or a FIFO queue behind its host has no bound.
