@@ -3,6 +3,7 @@
 use laxity_admission::Formula;
 use laxity_world::conforms;
 use laxity_world::promise;
+use laxity_world::run;
 
 use super::fifo::{HEAD, STAR, bound_and_worst, bounds_and_channels, channel, of, promises, why};
 
@@ -97,6 +98,18 @@ fn a_train_at_a_distance_needs_few_slots() {
     };
     assert!(refuses(DISTANCE, 1) && !refuses(DISTANCE, 2));
     assert!(refuses("", 39) && !refuses("", 45));
+}
+
+/// A port by deadlines behind a FIFO host holds messages until their logical arrival. Of forty within 4.9 ms it
+/// has sent six at most by then.
+#[test]
+fn early_messages_wait_behind_a_queue() {
+    let by_deadline = STAR.replace("order = \"fifo\"\n", "");
+    let found = run(&of(&[HEAD, &by_deadline, &train("train", "a", (40, 1000), DISTANCE)].concat()));
+    let of = &found.channels[0];
+    let (bound, backlog) = (of.backlog_bound.expect("a bound"), of.backlog.expect("packets were counted"));
+    assert!(found.exceeded().count() == 0 && backlog <= bound, "{backlog} of {bound}");
+    assert!((34..=40).contains(&backlog), "{backlog}");
 }
 
 /// A source has to keep all limits, or a FIFO queue behind its host has no bound.

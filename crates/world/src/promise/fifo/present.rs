@@ -28,18 +28,27 @@ impl Part<'_> {
     pub(super) fn present(&self, entry: &Entry, found: &FlowBound, place: usize) -> u64 {
         let Some((burst, interval, jitter)) = frames(entry) else { return u64::MAX };
         let under_way = found.passed[place].saturating_add(jitter).div_ceil(interval).max(1);
-        let stays = self.within(entry, found.stays[place].saturating_add(found.jitter[place]));
+        let stays = self.arrive(entry, found.stays[place].saturating_add(found.jitter[place]));
         stays.min((burst - 1).saturating_add(under_way))
     }
 
-    /// Messages of a channel within a closed `window` as it enters the row.
-    pub(super) fn within(&self, entry: &Entry, window: Span) -> u64 {
+    /// Messages of a channel that arrive at a queue within a closed `window`, by all of its limits.
+    fn arrive(&self, entry: &Entry, window: Span) -> u64 {
         let Ok((source, _)) = &entry.source else { return u64::MAX };
         let messages = source.iter().map(|bucket| match bucket {
             Bucket::Frames { burst, interval, .. } => burst.saturating_add(window.as_ps() / interval.as_ps()),
             Bucket::Fluid { .. } => u64::MAX,
         });
         messages.min().unwrap_or(u64::MAX)
+    }
+
+    /// Messages of a channel at a station that holds them until their logical arrival, each until a `window` after
+    /// that at most.
+    ///
+    /// A further limit counts arrivals, and early messages wait there from their arrival on.
+    pub(super) fn within(&self, entry: &Entry, window: Span) -> u64 {
+        let Some((burst, interval, _)) = frames(entry) else { return u64::MAX };
+        burst.saturating_add(window.as_ps() / interval.as_ps())
     }
 }
 
