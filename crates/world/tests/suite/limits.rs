@@ -87,7 +87,8 @@ fn a_longer_average_leaves_room() {
     }
 }
 
-/// A message stays at the host for 160 us at most, in which two arrive. Without a distance forty can be there.
+/// A message stays at the host for 160 us at most, in which two arrive. Without a distance forty
+/// can be there.
 #[test]
 fn a_train_at_a_distance_needs_few_slots() {
     let refuses = |limits: &str, slots: u32| {
@@ -100,8 +101,8 @@ fn a_train_at_a_distance_needs_few_slots() {
     assert!(refuses("", 39) && !refuses("", 45));
 }
 
-/// A port by deadlines behind a FIFO host holds messages until their logical arrival. Of forty within 4.9 ms it
-/// has sent six at most by then.
+/// A port by deadlines behind a FIFO host holds messages until their logical arrival. Of forty
+/// within 4.9 ms it has sent six at most by then.
 #[test]
 fn early_messages_wait_behind_a_queue() {
     let by_deadline = STAR.replace("order = \"fifo\"\n", "");

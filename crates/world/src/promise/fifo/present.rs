@@ -42,8 +42,8 @@ impl Part<'_> {
         messages.min().unwrap_or(u64::MAX)
     }
 
-    /// Messages of a channel at a station that holds them until their logical arrival, each until a `window` after
-    /// that at most.
+    /// Messages of a channel at a station that holds them until their logical arrival, each until a
+    /// `window` after that at most.
     ///
     /// A further limit counts arrivals, and early messages wait there from their arrival on.
     pub(super) fn within(&self, entry: &Entry, window: Span) -> u64 {
