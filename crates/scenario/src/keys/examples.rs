@@ -44,6 +44,7 @@ const MORE: &[(&str, &str)] = &[
     ("channel.importance", "[7, 2, 2, 5, 2, 2]"),
     ("channel.process", "\"player\""),
     ("channel.route", "[\"camera-1\", \"hall\", \"recorder\"]"),
+    ("channel.receivers.route", "[\"camera-1\", \"hall\", \"screen\"]"),
     ("channel.source.after", "\"pong\""),
     ("channel.source.pattern", "\"IBBPBBPBBPBB\""),
     ("channel.source.trace", "\"film.csv\""),
