@@ -71,6 +71,20 @@ fn five_links_have_the_bounds_of_the_experiment() {
     }
 }
 
+/// The rate of the bucket with the least burst is more than that of the server, and the other bucket holds in the
+/// long run.
+#[test]
+fn several_buckets_are_limits() {
+    let here = Here::new("import-buckets");
+    let ports = fs::read_to_string(format!("{INPUTS}/ports.json")).unwrap();
+    here.write("fast.json", &ports.replace("\"800kbps\", 500", "\"10Mbps\", 500"));
+    let output = here.laxity("import fast.json -o fast.toml");
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert!(here.read("fast.toml").contains("limits = [{ burst = 40, min_interval = \"800 us\" }]"));
+    let found = bounds(&here, "fast.toml");
+    assert!(found.iter().all(|(_, bound)| *bound < 10e6), "{found:?}");
+}
+
 /// A schedule without waiting: each frame takes its transmissions and the processing between them.
 #[test]
 fn a_schedule_has_its_delays() {

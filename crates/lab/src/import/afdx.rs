@@ -106,6 +106,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Net, ImportError> {
             name: plain.to_string(),
             route: Vec::new(),
             further: Vec::new(),
+            limits: Vec::new(),
             message,
             burst: 1,
             interval,

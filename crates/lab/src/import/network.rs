@@ -64,6 +64,8 @@ pub(super) struct Channel {
     pub(super) message: u64,
     pub(super) burst: u64,
     pub(super) interval: Span,
+    /// Further limits: messages at once, and their interval.
+    pub(super) limits: Vec<(u64, Span)>,
     pub(super) deadline: Span,
     pub(super) level: Option<u8>,
     pub(super) source: Source,
@@ -267,6 +269,14 @@ fn written(channel: &Channel, names: &Names, used: &mut BTreeSet<String>) -> Str
     };
     let further: Vec<String> =
         channel.further.iter().map(|it| format!("{{ route = {} }}", route(it))).collect();
+    let limits = channel.limits.iter();
+    let limits: Vec<String> = limits
+        .map(|(burst, interval)| format!("{{ burst = {burst}, min_interval = \"{interval}\" }}"))
+        .collect();
+    let limits = match limits.is_empty() {
+        true => String::new(),
+        false => format!("limits = [{}]\n", limits.join(", ")),
+    };
     let further = match further.is_empty() {
         true => String::new(),
         false => format!("receivers = [{}]\n", further.join(", ")),
@@ -283,7 +293,7 @@ fn written(channel: &Channel, names: &Names, used: &mut BTreeSet<String>) -> Str
     let level = channel.level.map_or(String::new(), |level| format!("level = {level}\n"));
     format!(
         "\n[[channel]]\nname = \"{}\"\nclass = \"real_time\"\nmax_message = \"{} B\"\nburst = {}\nmin_interval = \"{}\"\n\
-         deadline = \"{}\"\n{level}route = {}\n{further}source = {source}\n",
+         deadline = \"{}\"\n{level}{limits}route = {}\n{further}source = {source}\n",
         unused(&channel.name, used),
         channel.message,
         channel.burst,

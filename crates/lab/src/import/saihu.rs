@@ -9,6 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use laxity_qos::limits::MOST_LIMITS;
 use laxity_units::Span;
 
 use super::json::Node;
@@ -74,8 +75,8 @@ pub(super) fn read(file: &str, root: &Node) -> Result<Net, ImportError> {
         net.note("Multiplexing is not FIFO in the file; bounds here are those of FIFO ports.");
     }
     let chosen = chosen(&servers, &flows);
-    if servers.iter().any(|server| server.curve.len() > 1) || flows.iter().any(|flow| flow.curve.len() > 1) {
-        net.note("Of a curve of several segments one is used: of a flow the least burst, of a server the least latency, as far as no server is overloaded.");
+    if servers.iter().any(|server| server.curve.len() > 1) {
+        net.note("Of a service curve of several segments one is used: the least latency, as far as the server is not overloaded.");
     }
     let devices = devices(file, &servers, &flows)?;
     let device = |server: usize| format!("{} switch", servers[devices[server]].name);
@@ -86,7 +87,7 @@ pub(super) fn read(file: &str, root: &Node) -> Result<Net, ImportError> {
     let next: BTreeMap<usize, usize> =
         flows.iter().flat_map(|flow| flow.path.windows(2)).map(|pair| (pair[0], pair[1])).collect();
     for (place, server) in servers.iter().enumerate() {
-        let (latency, rate) = server.curve[chosen.servers[place]];
+        let (latency, rate) = server.curve[chosen[place]];
         // Behind the last server the distance of frames is of no matter.
         if next.contains_key(&place) && server.capacity != Some(rate) {
             net.note(FASTER);
@@ -107,7 +108,7 @@ pub(super) fn read(file: &str, root: &Node) -> Result<Net, ImportError> {
         }
         net.link(&device(place), &to, rate, latency);
     }
-    for (flow, &segment) in flows.iter().zip(&chosen.flows) {
+    for flow in &flows {
         let (first, last) = (flow.path[0], flow.path[flow.path.len() - 1]);
         let source = format!("{} source", flow.name);
         net.node(&source, Kind::Host);
@@ -121,7 +122,7 @@ pub(super) fn read(file: &str, root: &Node) -> Result<Net, ImportError> {
             net.link(&device(*next), &end(last), AT_ONCE, Span::ZERO);
         }
         route.push(end(last));
-        net.channels.push(channel(file, flow, flow.curve[segment], route)?);
+        net.channels.push(channel(file, flow, route)?);
     }
     Ok(net)
 }
@@ -257,30 +258,17 @@ fn flows(
     Ok(flows)
 }
 
-/// The segments of curves that are used.
-struct Chosen {
-    servers: Vec<usize>,
-    flows: Vec<usize>,
-}
-
-/// Of flows the least burst, and of servers the least latency, as long as no server is overloaded by
-/// them; then the least rates and the highest.
-fn chosen(servers: &[Server], flows: &[Flow]) -> Chosen {
-    let load = |flows_by: &[usize], server: usize| -> u64 {
-        let passing = flows.iter().zip(flows_by).filter(|(flow, _)| flow.path.contains(&server));
-        passing.fold(0, |sum, (flow, segment)| sum.saturating_add(flow.curve[*segment].1))
+/// The segment of each server's curve that is used: of the least latency that its flows do not overload, or
+/// else of the highest rate.
+fn chosen(servers: &[Server], flows: &[Flow]) -> Vec<usize> {
+    let slowest = |flow: &Flow| flow.curve.iter().map(|segment| segment.1).min().unwrap_or(0);
+    let segment = |(place, server): (usize, &Server)| {
+        let passing = flows.iter().filter(|flow| flow.path.contains(&place));
+        let load = passing.fold(0_u64, |sum, flow| sum.saturating_add(slowest(flow)));
+        let fastest = || (0..server.curve.len()).max_by_key(|i| server.curve[*i].1).unwrap_or(0);
+        (0..server.curve.len()).find(|i| server.curve[*i].1 >= load).unwrap_or_else(fastest)
     };
-    let by_burst: Vec<usize> = vec![0; flows.len()];
-    let slowest = |flow: &Flow| (0..flow.curve.len()).min_by_key(|i| flow.curve[*i].1).unwrap_or(0);
-    let fastest = |server: &Server| (0..server.curve.len()).max_by_key(|i| server.curve[*i].1).unwrap_or(0);
-    let overloaded = (0..servers.len())
-        .any(|place| load(&by_burst, place) > servers[place].curve[fastest(&servers[place])].1);
-    let flows_by = if overloaded { flows.iter().map(slowest).collect() } else { by_burst };
-    let fits = |place: usize| {
-        let (server, load) = (&servers[place], load(&flows_by, place));
-        (0..server.curve.len()).find(|i| server.curve[*i].1 >= load).unwrap_or_else(|| fastest(server))
-    };
-    Chosen { servers: (0..servers.len()).map(fits).collect(), flows: flows_by }
+    servers.iter().enumerate().map(segment).collect()
 }
 
 /// The switch of each server, by the place of one of its servers.
@@ -307,23 +295,39 @@ fn devices(file: &str, servers: &[Server], flows: &[Flow]) -> Result<Vec<usize>,
     Ok(device)
 }
 
-fn channel(
-    file: &str,
-    flow: &Flow,
-    (burst, rate): (u64, u64),
-    route: Vec<String>,
-) -> Result<Channel, ImportError> {
-    let message = flow.packet.map_or(burst, |packet| packet.min(burst));
-    let interval = units::interval(message, rate);
+/// The channel of a flow. Its contract is the segment of the least burst, and the others are limits of a higher
+/// burst and a lower rate, as far as a channel can have them.
+fn channel(file: &str, flow: &Flow, route: Vec<String>) -> Result<Channel, ImportError> {
+    let (least, _) = flow.curve[0];
+    let message = flow.packet.map_or(least, |packet| packet.min(least));
+    let mut limits: Vec<(u64, Span)> = Vec::new();
+    for (burst, rate) in &flow.curve {
+        let limit = (burst.div_ceil(message.max(1)), units::interval(message, *rate));
+        // By the bursts in their order, so that a limit of no lower rate is implied by the one before.
+        if limits.last().is_none_or(|(_, before)| limit.1 > *before) {
+            limits.push(limit);
+        }
+    }
+    limits.dedup_by(|later, before| {
+        let same = later.0 == before.0;
+        before.1 = if same { later.1 } else { before.1 };
+        same
+    });
+    let (burst, interval) = limits.remove(0);
     if interval.is_zero() {
         return Err(ImportError::new(file, flow.line, format!("flow `{}` is too fast", flow.name)));
+    }
+    // Of more the lowest rate decides in the long run.
+    while limits.len() > MOST_LIMITS {
+        limits.remove(limits.len() - 2);
     }
     Ok(Channel {
         name: flow.name.clone(),
         route,
         further: Vec::new(),
+        limits,
         message,
-        burst: burst.div_ceil(message.max(1)),
+        burst,
         interval,
         deadline: Span::from_secs(10),
         level: None,

@@ -131,6 +131,7 @@ impl Flow<'_> {
             name: name.clone(),
             route: Vec::new(),
             further: Vec::new(),
+            limits: Vec::new(),
             message: self.stream.size,
             burst: 1,
             interval: self.stream.period,

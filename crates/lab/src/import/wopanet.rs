@@ -190,6 +190,7 @@ impl<'a> Reader<'a> {
             name: name.to_string(),
             route: Vec::new(),
             further: Vec::new(),
+            limits: Vec::new(),
             message: message.saturating_add(overhead),
             burst,
             interval,
