@@ -8,6 +8,7 @@ use laxity_qos::traffic::{LogicalClock, TrafficSpec};
 use laxity_units::{Bytes, Span, Time};
 use laxity_world::Steps;
 use laxity_world::experiment::{ChannelSpec, ClockKind, Experiment, RunLength, SourceSpec, Task};
+use laxity_world::kept_limits;
 use laxity_world::results::{Channel, Run};
 
 use super::scene::{Play, Scene, conforms};
@@ -31,6 +32,8 @@ pub(super) struct Player {
     pub(super) real_time: bool,
     /// Whether it may send at all: not if admission refused it.
     pub(super) sends: bool,
+    /// Admission refused it.
+    pub(super) refused: bool,
     /// The channel's bound.
     pub(super) bound: Option<Span>,
     /// By what deadline EDF orders it.
@@ -48,7 +51,12 @@ pub(super) struct Player {
 /// The bounds of virtual interfaces count the pieces of messages that are larger than a contract
 /// allows. A scene has no such messages, and its contract has to allow the same pieces, so that its
 /// bounds are the same.
-pub(super) fn with_pieces(mut experiment: Experiment) -> Experiment {
+///
+/// Bounds use those limits that the source keeps. A scene has another source, so the other limits go.
+pub(super) fn as_counted(mut experiment: Experiment) -> Experiment {
+    for channel in &mut experiment.channels {
+        channel.limits = Limits::new(&kept_limits(channel).collect::<Vec<_>>()).unwrap_or_default();
+    }
     if experiment.virtual_interfaces().is_some() {
         for channel in &mut experiment.channels {
             channel.spec.min_message = channel.smallest_piece();
@@ -122,7 +130,7 @@ impl Ground {
         if plain.channels.iter().all(|channel| promised(channel).is_none()) {
             return Err("no channel has a bound that could be exceeded");
         }
-        let experiment = with_pieces(Experiment { clock: ClockKind::Virtual, ..experiment.clone() });
+        let experiment = as_counted(Experiment { clock: ClockKind::Virtual, ..experiment.clone() });
         let sender = |channel: &ChannelSpec| experiment.host(channel.route[0]);
         if experiment.channels.iter().any(|channel| sender(channel).applications == Applications::Shared) {
             return Err("with shared applications each bound rests on when the sources say they send, and \
@@ -154,6 +162,7 @@ impl Ground {
                     // A copy is sent by the channel of which it is one.
                     _ => channel.copy.is_none() && (!real_time || bound.is_some()),
                 },
+                refused: ran.refused.is_some(),
                 bound,
                 local: bound
                     .filter(|_| by_bound)
@@ -239,6 +248,10 @@ impl Ground {
             self.experiment.channels.iter_mut().zip(senders.into_iter().zip(&self.players))
         {
             let play = &scene.plays[sender];
+            // A refused channel sends nothing. With another source it may be admitted.
+            if player.refused {
+                continue;
+            }
             // Traffic outside the contract may exceed the bound without contradicting it.
             assert!(
                 !player.real_time || conforms(play.messages(), &player.spec, player.limits),

@@ -10,12 +10,14 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use laxity_model::source::Arrival;
+use laxity_qos::limits::MessageLimit;
 use laxity_report::output::{self, FileKind};
 use laxity_scenario::{PointIndex, Scenario};
 use laxity_units::Span;
-use laxity_world::Steps;
 use laxity_world::experiment::{ChannelSpec, Experiment, SourceSpec};
+use laxity_world::promise;
 use laxity_world::text::clean;
+use laxity_world::{Steps, conforms};
 use toml::de::{DeTable, DeValue};
 
 use super::{Found, Play, Scene, SearchPhase, TimeLimit, ground};
@@ -106,7 +108,7 @@ pub fn write(
 
 /// The file as text, to be put into `folder`.
 fn text(scenario: &Scenario, point: &PointIndex, found: &Found, scene: &Scene, folder: &Path) -> String {
-    let experiment = ground::with_pieces(scenario.experiment(point));
+    let experiment = ground::as_counted(scenario.experiment(point));
     let mut text = format!(
         "# Found by `laxity attack`: `{}` took {} of the {} that are its bound ({:.2} %).\n",
         found.name,
@@ -119,6 +121,12 @@ fn text(scenario: &Scenario, point: &PointIndex, found: &Found, scene: &Scene, f
     writeln!(text, "# The experiment is {}{at}.", clean(&scenario.name)).expect("a text takes text");
     let title = format!("The worst that was found of {}: {}", found.name, scenario.title);
     entry(&mut text, "title", &quoted(&title));
+    let promises = promise::of_channels(&experiment, experiment.admission.formula);
+    // A refused channel sends nothing. With a source within its contract it may be admitted.
+    let exceeds = |i: usize, spec: &ChannelSpec| {
+        let rounds = matches!(spec.source, SourceSpec::Rounds { .. });
+        promises[i].is_refused() && !rounds && !conforms(spec)
+    };
     scenario.with_document(point, |document| {
         let tables = |table: bool| {
             document.iter().filter(move |(_, value)| value.get_ref().as_table().is_some() == table)
@@ -140,6 +148,7 @@ fn text(scenario: &Scenario, point: &PointIndex, found: &Found, scene: &Scene, f
             let own = |spec: &ChannelSpec| spec.copy.is_some() || is_copy(&spec.name, name);
             while let Some((i, (spec, play))) = specs.next_if(|(_, (spec, _))| own(spec)) {
                 if spec.copy.is_none() {
+                    let play = if exceeds(i, spec) { None } else { Some(play) };
                     let receivers = &experiment.channels[experiment.multicast(i)][1..];
                     channel(&mut text, &experiment, written, (spec, receivers), play);
                 }
@@ -174,11 +183,11 @@ fn channel(
     experiment: &Experiment,
     written: &DeTable<'_>,
     (spec, receivers): (&ChannelSpec, &[ChannelSpec]),
-    play: &Play,
+    play: Option<&Play>,
 ) {
     text.push_str("\n[[channel]]\n");
     entry(text, "name", &quoted(&spec.name));
-    let mut replaced = vec!["name", "count", "min_message", "source"];
+    let mut replaced = vec!["name", "count", "min_message", "limits", "source"];
     if experiment.nodes[0].name.is_some() {
         // Of nodes by one name each copy has its own.
         replaced.extend(["from", "to", "route", "receivers"]);
@@ -200,7 +209,18 @@ fn channel(
     for (key, value) in written.iter().filter(|(key, _)| !replaced.contains(&key.get_ref().as_ref())) {
         entry(text, key.get_ref(), &inline(value.get_ref()));
     }
+    let limit = |MessageLimit { burst, min_interval }: MessageLimit| {
+        format!("{{ burst = {burst}, min_interval = \"{min_interval}\" }}")
+    };
+    let limits: Vec<String> = spec.limits.iter().map(limit).collect();
+    if !limits.is_empty() {
+        entry(text, "limits", &format!("[{}]", limits.join(", ")));
+    }
     entry(text, "min_message", &quoted(&spec.spec.min_message.to_string()));
+    let Some(play) = play else {
+        text.push_str("source = { kind = \"poisson\" }\n");
+        return;
+    };
     match play {
         Play::Flood(size) => {
             writeln!(text, "source = {{ kind = \"continuous\", size = \"{size}\" }}")

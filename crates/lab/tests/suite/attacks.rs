@@ -91,3 +91,36 @@ fn an_attack_on_virtual_interfaces_ends_with_what_it_found() {
 fn an_attack_on_any_drawn_virtual_interface_ends_with_what_it_found() {
     attack_virtual_interfaces("many", 400);
 }
+
+/// A channel that is refused for a burst beyond its contract stays refused in the file that shows the worst of
+/// the other.
+#[test]
+fn what_was_found_beside_a_refused_channel_is_shown() {
+    let folder = Folder::new("refused");
+    let text = "title = \"t\"\n[host]\nprofile = \"mc68040\"\n\
+        costs = { context_switch = \"0 us\", cache_miss = \"0 us\", first_packet = \"0 us\", packet = \"0 us\", \
+        link_scheduling = \"0 us\", hand_over = \"0 us\", interrupt = \"0 us\", thread_creation = \"0 us\", \
+        receive_packet = \"0 us\", receive_message = \"0 us\", send_call = \"0 us\" }\n\
+        subsystem = { packet = \"1500 B\", cpu = \"fifo\", link = { order = \"strict_priority\" } }\n\
+        [adapter]\nkind = \"null\"\nrate = \"100 Mbit/s\"\n[network]\nrate = \"100 Mbit/s\"\n\
+        [node.a]\n[node.b]\n[node.s]\nkind = \"switch\"\norder = \"wfq\"\n[network.n]\njoins = [\"s\", \"a\", \"b\"]\n\
+        [run]\ntime = \"50 ms\"\n";
+    let channel = |name: &str, burst: u32, source: &str| {
+        format!(
+            "[[channel]]\nname = \"{name}\"\nclass = \"real_time\"\nmax_message = \"462 B\"\nburst = {burst}\n\
+             min_interval = \"2 ms\"\ndeadline = \"2 ms\"\nfrom = \"a\"\nto = \"b\"\nsource = {source}\n"
+        )
+    };
+    let beyond = channel("beyond", 2, "{ kind = \"bursty\", burst = 8 }");
+    let text = [text, &beyond, &channel("within", 1, "{ kind = \"adversary\" }")].concat();
+    let scenario = drawn(&text).unwrap();
+    let point = scenario.points().next().unwrap();
+    let options =
+        AttackOptions { steps: STEPS, seed: 1, threads: NonZero::new(1), channel: None, events: EVENTS };
+    let experiments = [scenario.experiment(&point)];
+    let all = attack::attack(&experiments, &options, TimeLimit::NONE, &mut |_| ()).unwrap();
+    let [found] = &all[..] else { panic!("{all:?}") };
+    let path = folder.0.join("within.toml");
+    let confirmed = attack::write(&scenario, &point, found, &path, TimeLimit::NONE);
+    assert_eq!(confirmed.unwrap_or_else(|error| panic!("{error}")), Confirmed::Yes);
+}
