@@ -93,4 +93,4 @@ pub use measure::{Drops, Tally};
 pub use run::{observe, run, run_within};
 pub use steps::Steps;
 pub use stub::stub;
-pub use traffic::conformance::conforms;
+pub use traffic::conformance::{conforms, kept_limits};

@@ -166,7 +166,7 @@ reasons! {
          `horizon = \"0 us\"`";
     FifoExcess "host.subsystem.cpu"
         "a path without a station that holds messages passes excess on to a FIFO queue, and the source \
-         exceeds its contract: `cpu = \"multiclass_edf\"` holds the excess";
+         is not known to keep its contract: `cpu = \"multiclass_edf\"` holds the excess";
     FifoFraming "network.framing" "FIFO queues have a bound where all links of a path frame packets alike";
     MeterTolerance "node.policing"
         "frames may be later against each other, when they come to a switch with flow meters, than `policing` \

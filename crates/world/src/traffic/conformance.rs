@@ -2,6 +2,7 @@
 
 use laxity_model::source::{Arrival, Sizes, SourceParameters};
 use laxity_qos::discipline::Class;
+use laxity_qos::limits::{Limits, MessageLimit};
 use laxity_qos::traffic::TrafficSpec;
 use laxity_units::{Bytes, Span, Time};
 
@@ -13,11 +14,16 @@ use crate::experiment::{ChannelSpec, Experiment, SourceSpec};
 /// Where a look at the whole run would be needed (a trace, chance, what goes when there is room),
 /// the answer is no.
 pub fn conforms(channel: &ChannelSpec) -> bool {
+    keeps(channel, channel.limits)
+}
+
+/// The same by the burst and the interval of the contract, and by `limits`.
+fn keeps(channel: &ChannelSpec, limits: Limits) -> bool {
     let SourceSpec::Timed { parameters, .. } = &channel.source else {
         return matches!(channel.source, SourceSpec::None);
     };
     let spec = &channel.spec;
-    let all = |keeps: &dyn Fn(&TrafficSpec) -> bool| channel.limits.contracts(*spec).all(|kept| keeps(&kept));
+    let all = |keeps: &dyn Fn(&TrafficSpec) -> bool| limits.contracts(*spec).all(|kept| keeps(&kept));
     let (sizes, arrivals) = match parameters {
         SourceParameters::Script(script) => return all(&|kept| listed(kept, &script.messages)),
         SourceParameters::Periodic(p) => {
@@ -44,10 +50,16 @@ pub fn conforms(channel: &ChannelSpec) -> bool {
     channel.class == Class::RealTime && arrivals && spec.min_message <= least && most <= spec.max_message
 }
 
-/// Whether the source of `channel` sends within its contract in `experiment`, but for periods that are
-/// rounded to the picosecond.
+/// Whether the source of `channel` keeps the burst and the interval of its contract in `experiment`, but for
+/// periods that are rounded to the picosecond.
 pub(crate) fn keeps_contract(experiment: &Experiment, channel: &ChannelSpec) -> bool {
-    conforms(channel) && channel.carries.is_none() && experiment.commands.is_empty()
+    keeps(channel, Limits::NONE) && channel.carries.is_none() && experiment.commands.is_empty()
+}
+
+/// Those further limits that the source of `channel`, which keeps the rest of its contract, keeps as well.
+pub fn kept_limits(channel: &ChannelSpec) -> impl Iterator<Item = MessageLimit> {
+    let kept = |limit: &MessageLimit| Limits::new(&[*limit]).is_some_and(|limit| keeps(channel, limit));
+    channel.limits.iter().filter(kept)
 }
 
 /// Whether the messages of a list conform to `spec`: one an interval, and up to a burst of them at

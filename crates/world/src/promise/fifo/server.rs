@@ -10,6 +10,7 @@ use laxity_qos::limits::MessageLimit;
 use laxity_units::{Bytes, Rate, Span};
 
 use crate::experiment::{ChannelSpec, Experiment};
+use crate::traffic::conformance::kept_limits;
 
 /// Bytes on the link of the shortest and the longest frame of `channel`.
 pub(super) fn frames(experiment: &Experiment, channel: &ChannelSpec, framing: LinkCosts) -> (Bytes, Bytes) {
@@ -31,8 +32,8 @@ pub(super) fn limits(
     vec![Bucket::Frames { size, burst: burst.into(), interval: channel.spec.min_interval }]
 }
 
-/// The further limits of `channel` on the link of `station`, but those that its first one implies
-/// with `burst` messages at once.
+/// The further limits that the source of `channel` keeps on the link of `station`, but those that its first
+/// one implies with `burst` messages at once.
 pub(super) fn further(
     experiment: &Experiment,
     channel: &ChannelSpec,
@@ -41,7 +42,7 @@ pub(super) fn further(
 ) -> impl Iterator<Item = Bucket> {
     let size = experiment.message_on_link(station, channel);
     let first = MessageLimit { burst, ..channel.spec.limit() };
-    let further = channel.limits.iter().filter(move |limit| !first.implies(*limit));
+    let further = kept_limits(channel).filter(move |limit| !first.implies(*limit));
     further.map(move |limit| Bucket::Frames { size, burst: limit.burst.into(), interval: limit.min_interval })
 }
 
