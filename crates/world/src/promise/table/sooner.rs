@@ -13,7 +13,7 @@ use super::{Reservation, Tables};
 use crate::experiment::{ChannelSpec, Experiment};
 
 /// Parts of the requested deadline that are tried, in percent.
-const PARTS: [u64; 4] = [75, 50, 25, 10];
+pub(super) const PARTS: [u64; 4] = [75, 50, 25, 10];
 
 impl Tables {
     /// Reserves for `channel` with a deadline before that of `asked`, which is `refused`.
