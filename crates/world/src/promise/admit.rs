@@ -40,8 +40,15 @@ fn together(experiment: &Experiment, mut promises: Promises) -> Promises {
         let all = experiment.multicast(first);
         let channels = &mut promises.channels[all.clone()];
         if all.len() > 1
-            && let Some(refused) = channels.iter().find(|promise| promise.is_refused()).cloned()
+            && let Some(place) = channels.iter().position(Promise::is_refused)
         {
+            let refused = match &channels[place] {
+                Promise::Unkept(why) => {
+                    let name = &experiment.channels[first + place].name;
+                    Promise::Unkept(format!("`{name}` of the same multicast: {why}"))
+                }
+                refused => refused.clone(),
+            };
             channels.iter_mut().filter(|it| !it.is_refused()).for_each(|it| *it = refused.clone());
         }
         first = all.end;
