@@ -60,9 +60,15 @@ pub(super) fn channels(
         });
         // A name is taken by its copies, and by itself: sweeps and claims speak of it.
         for (copy, name_of_copy) in (0..).zip(copies) {
-            if let Some(other) = named.insert(name_of_copy.clone(), name.clone()) {
+            let receivers = further.iter().map(|it| (format!("{name_of_copy}-{}", it.name), &it.span));
+            let mut taken = std::iter::once((name_of_copy.clone(), &name)).chain(receivers);
+            let twice = taken.find_map(|(called, name)| {
+                let other = named.insert(called.clone(), name.clone())?;
+                Some((called, name, other))
+            });
+            if let Some((name_of_copy, name, other)) = twice {
                 let reason = format!("there are two channels called `{name_of_copy}`");
-                let diagnostic = Diagnostic::new(cx.place(&name), reason)
+                let diagnostic = Diagnostic::new(cx.place(name), reason)
                     .related(cx.place(&other).label("the other one"))
                     .help("give each channel a name of its own, or one of them a `count`");
                 outcome = Err(cx.report(diagnostic));

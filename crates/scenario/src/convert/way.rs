@@ -135,6 +135,43 @@ impl Way {
     }
 }
 
+impl Way {
+    /// The further receivers that `to` names, each with its name and the ways there from each of the nodes that
+    /// send.
+    pub(super) fn receivers(
+        &self,
+        cx: &mut Context<'_>,
+        (from, to): (&Key<Option<NodeName>>, &Key<Option<NodeName>>),
+        most: usize,
+        owner: &Range<usize>,
+    ) -> Result<Vec<(String, Vec<Route>)>, Reported> {
+        let Some(name) = to.placed()? else {
+            return Err(cx.missing("to", owner, "this receiver", "the node that receives"));
+        };
+        let Way::Named(graph) = self else {
+            let name = match name.into_inner() {
+                Or::That(name) => name.0,
+                Or::This(number) => number.get().to_string(),
+            };
+            return Ok(vec![(name, self.routes(cx, (Some(from), to, None), most, owner)?)]);
+        };
+        let ends: Vec<usize> = graph.places_of(cx, &name)?.to_vec();
+        graph.nodes(cx, &name)?;
+        let Some(from) = from.placed()? else {
+            return Err(cx.missing("from", owner, "this channel", "the name of a node"));
+        };
+        let starts = graph.places_of(cx, &from)?.to_vec();
+        let mut trees = Trees::new();
+        let mut receivers = Vec::new();
+        for end in ends {
+            let starts = starts.iter().take(most);
+            let routes = starts.map(|start| graph.joined(cx, &mut trees, (*start, end), &name.span()));
+            receivers.push((graph.names[end].clone(), routes.collect::<Result<_, _>>()?));
+        }
+        Ok(receivers)
+    }
+}
+
 /// The node with that number, of `stations`.
 fn numbered(cx: &mut Context<'_>, stations: usize, node: Spanned<NodeName>) -> Result<usize, Reported> {
     let last = stations - 1;
@@ -239,19 +276,30 @@ impl Graph {
         let mut routes = Vec::new();
         let mut trees = Trees::new();
         for copy in 0..from.len().max(to.len()).min(most) {
-            let (from, to) = (from[copy % from.len()], to[copy % to.len()]);
-            if from == to {
-                let help = "send to another node, or leave the channel out";
-                let reason = format!("`{}` would send to itself", self.names[from]);
-                return Err(cx.fault(&span, reason, help));
-            }
-            let Some(places) = self.path(&mut trees, from, to) else {
-                let reason = format!("nothing leads from `{}` to `{}`", self.names[from], self.names[to]);
-                return Err(cx.fault(&span, reason, "join them by a `[network.NAME]`"));
-            };
-            routes.push(self.route(&places).expect("what was found is joined"));
+            let ends = (from[copy % from.len()], to[copy % to.len()]);
+            routes.push(self.joined(cx, &mut trees, ends, &span)?);
         }
         Ok(routes)
+    }
+
+    /// The way of fewest hops between two places; `span` is that of the name of the second.
+    fn joined(
+        &self,
+        cx: &mut Context<'_>,
+        trees: &mut Trees,
+        (from, to): (usize, usize),
+        span: &Range<usize>,
+    ) -> Result<Route, Reported> {
+        if from == to {
+            let help = "send to another node, or leave the channel out";
+            let reason = format!("`{}` would send to itself", self.names[from]);
+            return Err(cx.fault(span, reason, help));
+        }
+        let Some(places) = self.path(trees, from, to) else {
+            let reason = format!("nothing leads from `{}` to `{}`", self.names[from], self.names[to]);
+            return Err(cx.fault(span, reason, "join them by a `[network.NAME]`"));
+        };
+        Ok(self.route(&places).expect("what was found is joined"))
     }
 
     /// The places on the way of fewest hops from one to another, both included, if there is one.

@@ -30,8 +30,8 @@ pub(crate) struct RawChannel {
     /// Default: fewest hops.
     pub(crate) route: Option<List<Written<Name>>>,
     /// Further receivers: a multicast. The host sends each packet once, and a switch copies it where the
-    /// routes part. Each receiver is a channel of its own in results, called `name-RECEIVER`, and all of
-    /// them are admitted or none. Default: none.
+    /// routes part. Each receiver is a channel of its own in results, called `name-RECEIVER`, and a refusal
+    /// of one refuses all. A name of several nodes stands for each of them. Default: none.
     pub(crate) receivers: Option<List<Part<RawFurther>>>,
     /// How many such channels there are; more than one are called `name-1`, `name-2` … and have random
     /// streams of their own. Default 1, or one for each node that sends or receives by the same name.

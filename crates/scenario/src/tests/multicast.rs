@@ -85,12 +85,21 @@ fn a_copy_is_made_where_routes_part() {
     );
 }
 
+/// A name of several nodes stands for all of them, and the first channel goes to each of its own in turn.
+#[test]
+fn a_receiver_of_several_nodes_is_each_of_them() {
+    let several =
+        with("[node.c]", "[node.c]\ncount = 2").replace("{ to = \"b\" }, { to = \"c\" }", "{ to = \"c\" }");
+    let names: Vec<String> = channels(&several).into_iter().map(|(name, ..)| name).collect();
+    assert_eq!(names, ["all", "all-c-1", "all-c-2"]);
+}
+
 #[test]
 fn what_is_no_multicast_is_refused_at_its_place() {
     let receivers = r#"receivers = [{ to = "b" }, { to = "c" }]"#;
     let say = |text: &str| with(receivers, &format!("receivers = [{text}]"));
     refused(&say(r#"{ to = "d" }"#), "receivers", "is there twice");
-    refused(&say(r#"{ to = "b" }, { to = "b" }"#), "receivers", "is there twice");
+    refused(&say(r#"{ to = "b" }, { to = "b" }"#), "receivers", "there are two channels called `all-b`");
     refused(&say(r#"{ to = "x" }"#), "receivers", "there is no node `x`");
     refused(&say(r#"{ to = "s" }"#), "receivers", "a switch neither sends nor receives");
     refused(&say(r#"{ to = "a" }"#), "receivers", "would send to itself");
@@ -115,4 +124,9 @@ fn what_is_no_multicast_is_refused_at_its_place() {
     );
     refused(&beside, "receivers", "would send a multicast over two links");
     refused(&with("burst = 1", "burst = 1\ncarries = \"udp\""), "receivers", "frames of programs");
+    let clash = format!(
+        "{TREE}[[channel]]\nname = \"all-c\"\nfrom = \"d\"\nto = \"c\"\nclass = \"best_effort\"\n\
+        max_message = \"1 KiB\"\nburst = 1\nsource = {{ kind = \"periodic\", rate = \"1 kB/s\" }}\n"
+    );
+    refused(&clash, "all-c", "there are two channels called `all-c`");
 }

@@ -33,20 +33,22 @@ pub(super) fn further(
         let part = cx.part(part)?;
         let span = part.span();
         let mut keys = part.into_inner().read(cx, &span, "this receiver");
-        let route = keys.route.take();
-        let written = route.as_ref().and_then(|route| route.value.as_ref().ok()?.last()?.value.clone().ok());
-        let name = match (&written, keys.to.placed()?.map(Spanned::into_inner)) {
-            (Some(Name(name)), _) => name.clone(),
-            (None, Some(Or::That(Name(name)))) => name,
-            (None, Some(Or::This(number))) => number.get().to_string(),
-            (None, None) => return Err(cx.missing("to", &span, "this receiver", "the node that receives")),
+        let Some(route) = keys.route.take() else {
+            if routed {
+                let help = "give this receiver a `route`, or the channel `from` and `to`";
+                return Err(cx.fault(&span, "the channel has a `route`, and this receiver has none", help));
+            }
+            let found = around.way.receivers(cx, (from, &keys.to), most, &span)?;
+            further.extend(found.into_iter().map(|(name, routes)| Further {
+                name,
+                span: span.clone(),
+                routes,
+            }));
+            continue;
         };
-        if routed && route.is_none() {
-            let help = "give this receiver a `route`, or the channel `from` and `to`";
-            return Err(cx.fault(&span, "the channel has a `route`, and this receiver has none", help));
-        }
-        let from = route.is_none().then_some(from);
-        let routes = around.way.routes(cx, (from, &keys.to, route), most, &span)?;
+        let written = route.value.as_ref().ok().and_then(|route| route.last()?.value.clone().ok());
+        let name = written.map_or_else(String::new, |Name(name)| name);
+        let routes = around.way.routes(cx, (None, &keys.to, Some(route)), most, &span)?;
         further.push(Further { name, span, routes });
     }
     Ok(further)
