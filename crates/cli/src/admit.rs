@@ -8,6 +8,7 @@ mod rooms;
 mod rows;
 
 use std::fmt::Write;
+use std::ops::Range;
 
 use laxity_admission::Test;
 use laxity_lab::answer::place;
@@ -334,7 +335,7 @@ fn refused(
         let at = shortfall.station.map_or_else(String::new, |at| format!(" at {}", experiment.place(at)));
         term(text, 2, largest.cost, &format!("{}, the most of it{at}", largest.name));
     }
-    if let Some(hint) = hint(view.hints, i) {
+    if let Some(hint) = hint(view.hints, experiment.multicast(i)) {
         *text += &format!("  with {hint} it would be admitted\n");
     }
     match channel.refusal {
@@ -352,10 +353,13 @@ fn is_limited(experiment: &Experiment, advice: &mut Advice<'_>, answer: &Promise
     experiment.schedules() && advice.test(refused.node) == Some(Test::DOrder)
 }
 
-/// The first setting with which channel `i` would have a bound, and no other channel would lose one, as
+/// The first setting with which all of `channels` would have a bound, and no other channel would lose one, as
 /// the file would say it.
-fn hint(hints: &[Setting], i: usize) -> Option<String> {
-    let admits = |setting: &&Setting| setting.bounded.get(i) == Some(&true) && !setting.loses;
+fn hint(hints: &[Setting], channels: Range<usize>) -> Option<String> {
+    let admits = |setting: &&Setting| {
+        let bounded = |i: usize| setting.bounded.get(i) == Some(&true);
+        channels.clone().all(bounded) && !setting.loses
+    };
     let setting = hints.iter().find(admits)?;
     let lines = setting.thing.changes.iter().map(|change| format!("`{} = {}`", change.key, change.value));
     Some(clean(&lines.collect::<Vec<_>>().join(" and ")))

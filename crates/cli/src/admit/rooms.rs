@@ -1,7 +1,7 @@
 //! The room that channels with a bound need so that none of their packets is lost: at stations, in
 //! the slots of interfaces, and in receive buffers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use laxity_qos::discipline::Class;
 use laxity_units::Bytes;
@@ -26,10 +26,15 @@ pub(super) fn table(experiment: &Experiment, promises: &Promises) -> String {
 /// Packets of all channels at each station but those that receive at interfaces, and their memory.
 fn stations(experiment: &Experiment, promises: &Promises) -> Vec<[String; 4]> {
     let mut needs: BTreeMap<usize, Option<(u64, u64)>> = BTreeMap::new();
-    for (channel, promise) in experiment.channels.iter().zip(&promises.channels) {
+    let mut counted = BTreeSet::new();
+    for (i, (channel, promise)) in experiment.channels.iter().zip(&promises.channels).enumerate() {
         let Promise::Admitted(hops) = promise else { continue };
         let packet = channel.spec.largest_packet(experiment.packet()).get();
         for hop in hops.iter().filter(|hop| hop.room.is_none()) {
+            // A packet of a multicast is once where it has not been copied.
+            if !counted.insert((experiment.known_as(i, hop.hop), hop.hop)) {
+                continue;
+            }
             let sum = needs.entry(hop.node).or_insert(Some((0, 0)));
             let more = |(packets, bytes): (u64, u64)| {
                 let backlog = hop.backlog_bound()?;

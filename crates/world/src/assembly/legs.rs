@@ -93,12 +93,7 @@ impl Legs {
         for lap in 0..laps.len() {
             let (channel, hops) = laps.lap(experiment, ChannelId(number(lap)));
             // Packets have the deadlines of the channel that is sent.
-            let promise = |hop: usize| {
-                let copy =
-                    |channel: &usize| experiment.channels[*channel].copy.filter(|copy| hop < copy.hops);
-                let sent = std::iter::successors(Some(channel), |channel| Some(copy(channel)?.channel));
-                &promises[sent.last().unwrap_or(channel)]
-            };
+            let promise = |hop: usize| &promises[experiment.known_as(channel, hop)];
             let own = &promises[channel];
             let channel = &experiment.channels[channel];
             if lap >= experiment.channels.len() {
