@@ -118,7 +118,7 @@ impl<'a, W: Write> Capture<'a, W> {
 
     /// Begins a frame with the header of Ethernet, from one station to another, and with a tag of
     /// that priority.
-    fn begin(&mut self, [from, to]: [Option<usize>; 2], priority: Option<u8>, ether_type: EtherType) {
+    fn begin(&mut self, [source, destination]: [[u8; 6]; 2], priority: Option<u8>, ether_type: EtherType) {
         let tag = priority.map(|priority| SingleVlanHeader {
             pcp: VlanPcp::try_new(priority).expect("there are eight"),
             drop_eligible_indicator: false,
@@ -126,8 +126,8 @@ impl<'a, W: Write> Capture<'a, W> {
             ether_type,
         });
         let ethernet = Ethernet2Header {
-            source: station_address(from),
-            destination: station_address(to),
+            source,
+            destination,
             ether_type: if tag.is_some() { EtherType::VLAN_TAGGED_FRAME } else { ether_type },
         };
         self.frame.clear();
@@ -140,7 +140,7 @@ impl<'a, W: Write> Capture<'a, W> {
         let signalling = self.experiment.signalling();
         let link = signalling.and_then(|spec| spec.between(from, to)).expect("frames leave by links");
         let network = &self.experiment.networks[link.network];
-        self.begin([Some(from), Some(to)], network.tagged.then_some(0), NODES);
+        self.begin([from, to].map(|end| station_address(Some(end))), network.tagged.then_some(0), NODES);
         self.frame.extend(packet);
     }
 
@@ -163,6 +163,8 @@ impl<'a, W: Write> Capture<'a, W> {
         let next = after.iter().find(|s| is_host(s)).copied();
         let relays = before.iter().filter(|s| is_host(s)).count() - 1;
         let end = channel.route.iter().skip(1).rfind(|s| is_host(s)).copied();
+        let all = self.experiment.multicast(header.channel as usize);
+        let group = (all.len() > 1).then(|| group_address(all.start));
         let real_time = header.class == Class::RealTime;
         let datagram = UdpHeader::LEN + packet.len();
         let mut ip = Ipv4Header {
@@ -175,19 +177,20 @@ impl<'a, W: Write> Capture<'a, W> {
             time_to_live: HOPS - relays.min(usize::from(HOPS) - 1) as u8,
             protocol: IpNumber::UDP,
             source: address(channel.route[0]),
-            destination: end.map_or(NOBODY, address),
+            destination: group.or(end.map(address)).unwrap_or(NOBODY),
             ..Ipv4Header::default()
         };
         ip.header_checksum = ip.calc_header_checksum();
         let source_port =
-            FIRST_SOURCE_PORT + (header.channel % u32::from(u16::MAX - FIRST_SOURCE_PORT)) as u16;
+            FIRST_SOURCE_PORT + (all.start as u32 % u32::from(u16::MAX - FIRST_SOURCE_PORT)) as u16;
         let udp = UdpHeader::with_ipv4_checksum(source_port, PORT, &ip, packet).unwrap_or(UdpHeader {
             source_port,
             destination_port: PORT,
             length: 0,
             checksum: 0,
         });
-        self.begin([Some(last), next], tagged.then_some(priority), EtherType::IPV4);
+        let next = group.map_or(station_address(next), ethernet_group);
+        self.begin([station_address(Some(last)), next], tagged.then_some(priority), EtherType::IPV4);
         self.frame.extend(ip.to_bytes());
         self.frame.extend(udp.to_bytes());
         self.frame.extend(packet);
@@ -209,6 +212,18 @@ fn label(experiment: &Experiment, station: usize) -> String {
 fn address(node: usize) -> [u8; 4] {
     let [_, a, b, c] = (node as u32 + 1).to_be_bytes();
     [10, a, b, c]
+}
+
+/// The address of the multicast of which that channel is the first, counted through the groups of an
+/// organisation (RFC 2365).
+fn group_address(channel: usize) -> [u8; 4] {
+    let [_, a, b, c] = (channel as u32 + 1).to_be_bytes();
+    [239, 192 | a & 3, b, c]
+}
+
+/// The Ethernet address of a group (RFC 1112, 6.4).
+fn ethernet_group([_, a, b, c]: [u8; 4]) -> [u8; 6] {
+    [0x01, 0x00, 0x5E, a & 0x7F, b, c]
 }
 
 /// The host's Ethernet address, locally administered; the broadcast address without a host.
