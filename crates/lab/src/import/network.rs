@@ -267,6 +267,13 @@ fn written(channel: &Channel, names: &Names, used: &mut BTreeSet<String>) -> Str
         let names: Vec<String> = route.iter().map(|node| format!("\"{}\"", names.of(node))).collect();
         format!("[{}]", names.join(", "))
     };
+    // Each receiver has a name of its own behind that of the channel.
+    let ends: Vec<&str> = channel.further.iter().filter_map(|route| Some(names.of(route.last()?))).collect();
+    let mut name = unused(&channel.name, used);
+    while ends.iter().any(|end| used.contains(&format!("{name}-{end}"))) {
+        name = unused(&channel.name, used);
+    }
+    used.extend(ends.iter().map(|end| format!("{name}-{end}")));
     let further: Vec<String> =
         channel.further.iter().map(|it| format!("{{ route = {} }}", route(it))).collect();
     let limits = channel.limits.iter();
@@ -294,7 +301,7 @@ fn written(channel: &Channel, names: &Names, used: &mut BTreeSet<String>) -> Str
     format!(
         "\n[[channel]]\nname = \"{}\"\nclass = \"real_time\"\nmax_message = \"{} B\"\nburst = {}\nmin_interval = \"{}\"\n\
          deadline = \"{}\"\n{level}{limits}route = {}\n{further}source = {source}\n",
-        unused(&channel.name, used),
+        name,
         channel.message,
         channel.burst,
         channel.interval,
