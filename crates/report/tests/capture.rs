@@ -197,6 +197,29 @@ fn frames_are_whole_and_say_who_sent_what_to_whom() {
     assert_eq!((on("camera"), on("near"), on("hall.far")), (10, 10, 20));
 }
 
+/// A multicast has one group address and one source port on all links. Its packets leave the camera once, and
+/// the switch twice.
+#[test]
+fn a_multicast_is_for_a_group() {
+    let several = NETWORK.replacen("to = \"far\"\n", "to = \"far\"\nreceivers = [{ to = \"near\" }]\n", 1);
+    let (frames, _) = captured(&experiment(&several));
+    let film = frames.iter().filter_map(|frame| {
+        let parsed = SlicedPacket::from_ethernet(&frame.bytes).expect("it is a frame");
+        let (Some(NetSlice::Ipv4(ip)), Some(TransportSlice::Udp(udp))) = (&parsed.net, &parsed.transport)
+        else {
+            panic!("it is UDP over IPv4")
+        };
+        let film = ip.header().to_header().dscp.value() == 46;
+        film.then(|| (frame, ip.header().destination(), udp.source_port()))
+    });
+    let film: Vec<_> = film.collect();
+    assert!(film.iter().all(|(frame, to, port)| {
+        frame.bytes[..6] == [1, 0, 0x5E, 64, 0, 1] && *to == [239, 192, 0, 1] && *port == 1024
+    }));
+    let on = |name: &str| film.iter().filter(|(frame, ..)| frame.interface == name).count();
+    assert_eq!((on("camera"), on("hall.far"), on("hall.near")), (10, 10, 10));
+}
+
 /// A video stream that is shown to a host and returns to the camera. Each hop is a frame from its
 /// sender to the next station, with a hop limit lower by one behind each host.
 #[test]

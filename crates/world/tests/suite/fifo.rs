@@ -213,7 +213,7 @@ fn what_keeps_a_queue_from_a_bound_is_named() {
             "impairments = { jitter = \"1 us\" }\njoins",
             "keep the order, the number and the distance",
         ),
-        ("kind = \"periodic\"", "kind = \"poisson\"", "exceeds its contract"),
+        ("kind = \"periodic\"", "kind = \"poisson\"", "is not known to keep its contract"),
         ("burst = 1\n", "burst = 2\nmessage_overflow = \"best_effort\"\n", "best effort shares a FIFO link"),
     ] {
         assert!(text.contains(from));
