@@ -203,7 +203,7 @@ fn frames_at_a_distance_delay_others_by_one() {
     assert!(others(train.clone())[1] >= 40.0 * 120.0 + 40.0);
     let spread = others([&train[..], &[frames(1, 125)]].concat());
     assert_eq!(spread, [160.0, 160.0]);
-    // The order of the two says from when the delays of the train count, and nothing else.
+    // The order of the two says from when the delays of the train count.
     let turned = others([&[frames(1, 125)][..], &train].concat());
     assert_eq!(turned, spread);
 }

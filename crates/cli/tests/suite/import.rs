@@ -71,7 +71,7 @@ fn five_links_have_the_bounds_of_the_experiment() {
     }
 }
 
-/// The rate of the bucket with the least burst is more than that of the server, and the other bucket holds in the
+/// The rate of the bucket with the least burst is more than that of the server. The other bucket holds in the
 /// long run.
 #[test]
 fn several_buckets_are_limits() {

@@ -248,7 +248,7 @@ impl Ground {
             self.experiment.channels.iter_mut().zip(senders.into_iter().zip(&self.players))
         {
             let play = &scene.plays[sender];
-            // A refused channel sends nothing. With another source it may be admitted.
+            // A refused channel has no packets. With another source it may be admitted.
             if player.refused {
                 continue;
             }

@@ -122,7 +122,7 @@ fn text(scenario: &Scenario, point: &PointIndex, found: &Found, scene: &Scene, f
     let title = format!("The worst that was found of {}: {}", found.name, scenario.title);
     entry(&mut text, "title", &quoted(&title));
     let promises = promise::of_channels(&experiment, experiment.admission.formula);
-    // A refused channel sends nothing. With a source within its contract it may be admitted.
+    // A refused channel has no packets. With a source within its contract it may be admitted.
     let exceeds = |i: usize, spec: &ChannelSpec| {
         let rounds = matches!(spec.source, SourceSpec::Rounds { .. });
         promises[i].is_refused() && !rounds && !conforms(spec)

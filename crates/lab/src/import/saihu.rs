@@ -295,7 +295,7 @@ fn devices(file: &str, servers: &[Server], flows: &[Flow]) -> Result<Vec<usize>,
     Ok(device)
 }
 
-/// The channel of a flow. Its contract is the segment of the least burst, and the others are limits of a higher
+/// The channel of a flow. Its contract is the segment of the least burst. The others are limits of a higher
 /// burst and a lower rate, as far as a channel can have them.
 fn channel(file: &str, flow: &Flow, route: Vec<String>) -> Result<Channel, ImportError> {
     let (least, _) = flow.curve[0];

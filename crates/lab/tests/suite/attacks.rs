@@ -92,8 +92,8 @@ fn an_attack_on_any_drawn_virtual_interface_ends_with_what_it_found() {
     attack_virtual_interfaces("many", 400);
 }
 
-/// A channel that is refused for a burst beyond its contract stays refused in the file that shows the worst of
-/// the other.
+/// A channel that is refused for a burst beyond its contract stays refused in the file that shows the worst
+/// of the other.
 #[test]
 fn what_was_found_beside_a_refused_channel_is_shown() {
     let folder = Folder::new("refused");

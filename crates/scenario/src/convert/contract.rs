@@ -95,7 +95,7 @@ pub(super) fn limits(
     }
     for (i, (limit, span)) in known.iter().enumerate() {
         let Some(span) = span else { continue };
-        // Of two equal limits the later one says nothing.
+        // Of two equal limits the later one is of no use.
         let implies = |(j, (other, _)): &(usize, &(MessageLimit, Option<Range<usize>>))| {
             *j != i && other.implies(*limit) && (*j < i || !limit.implies(*other))
         };

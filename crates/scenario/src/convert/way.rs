@@ -136,8 +136,7 @@ impl Way {
 }
 
 impl Way {
-    /// The further receivers that `to` names, each with its name and the ways there from each of the nodes that
-    /// send.
+    /// The further receivers that `to` names, each with its name and the ways there from each sender.
     pub(super) fn receivers(
         &self,
         cx: &mut Context<'_>,

@@ -76,8 +76,8 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
         }
     }
 
-    /// Notes in the meter of a channel the fate of a packet at `station`, and in those of the copies that would
-    /// have been made of the packet.
+    /// Notes in the meter of a channel the fate of a packet at `station`, and in those of the copies that
+    /// would have been made of the packet.
     pub(super) fn note(&mut self, number: ChannelId, station: usize, mut what: impl FnMut(&mut Meter)) {
         let channel = self.laps.channel(number);
         what(&mut self.meters[channel]);

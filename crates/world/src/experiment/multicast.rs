@@ -42,8 +42,8 @@ impl Experiment {
         i - before..i + 1 + behind
     }
 
-    /// The channel by which the station of that hop of channel `i` knows its packets: itself, or one that it is a
-    /// copy of.
+    /// The channel by which the station of that hop of channel `i` knows its packets: itself, or one that
+    /// channel `i` is a copy of.
     pub fn known_as(&self, i: usize, hop: usize) -> usize {
         let copied = |i: &usize| self.channels[*i].copy.filter(|copy| hop < copy.hops);
         std::iter::successors(Some(i), |i| Some(copied(i)?.channel)).last().unwrap_or(i)

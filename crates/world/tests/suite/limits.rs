@@ -41,8 +41,8 @@ fn a_frame_waits_for_one_of_a_train_at_a_distance() {
     assert_eq!(of("")[1], (all, all));
 }
 
-/// A source that sends all forty at once does not keep the distance. It keeps the rest of its contract, and has
-/// the bounds of that.
+/// A source that sends all forty at once does not keep the distance. It keeps the rest of its contract, and
+/// has the bounds of that.
 #[test]
 fn a_limit_that_the_source_does_not_keep_takes_no_bound() {
     let of = |limits: &str| {
