@@ -135,7 +135,8 @@ impl Graph {
                 let times = link.transmit(packet).as_secs_f64() * (packets.packets() - 1) as f64;
                 (times + link.transmit(packets.last()).as_secs_f64()) / interval
             };
-            for (hop, station) in channel.route.iter().enumerate() {
+            // Before a copy is made its packets are those of another channel.
+            for (hop, station) in channel.route.iter().enumerate().skip(channel.begins()) {
                 let (from, to, link) = match experiment.outlet(*station) {
                     Some(outlet) => {
                         let to = self.names.iter().position(|name| *name == outlet.to);
@@ -342,6 +343,10 @@ source = {{ kind = "periodic" }}
         }
         assert_eq!(drawing.matches(">100 Mbit/s<").count(), 2, "{drawing}");
         assert_eq!(drawing.matches(">8.0 % asked<").count(), 2, "{drawing}");
+        // A further receiver asks for its own link alone.
+        let several = text("[node.cid]").replace("\"ben\"]", "\"ben\", \"cid\"]");
+        let several = several.replace("to = \"ben\"", "to = \"ben\"\nreceivers = [{ to = \"cid\" }]");
+        assert_eq!(of(&several).unwrap().matches(">8.0 % asked<").count(), 3);
         assert_eq!(drawing.matches("<polyline").count(), 2);
     }
 
