@@ -45,7 +45,7 @@ fn with(from: &str, to: &str) -> String {
 
 /// The first error, and the line that it points to.
 #[track_caller]
-fn refused(text: &str, line: &str, says: &str) {
+pub(super) fn refused(text: &str, line: &str, says: &str) {
     let Err(errors) = read(text) else { panic!("the file is valid: {text}") };
     let shown = errors.to_string();
     assert!(shown.contains(says) && shown.contains(line), "{shown}");

@@ -2,6 +2,7 @@
 
 use laxity_world::experiment::CopyOf;
 
+use super::ends::refused;
 use super::*;
 
 /// `a` at switch `s`, `b` and `c` at `t` behind it, and `d` at `s` itself.
@@ -47,14 +48,6 @@ source = { kind = "periodic" }
 fn with(from: &str, to: &str) -> String {
     assert!(TREE.contains(from), "{from}");
     TREE.replacen(from, to, 1)
-}
-
-/// The first error, and the line that it points to.
-#[track_caller]
-fn refused(text: &str, line: &str, says: &str) {
-    let Err(errors) = read(text) else { panic!("the file is valid: {text}") };
-    let shown = errors.to_string();
-    assert!(shown.contains(says) && shown.contains(line), "{shown}");
 }
 
 /// The name of a channel, where it ends, and the channel that it is a copy of with the hops that both share.
