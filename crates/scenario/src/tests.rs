@@ -56,8 +56,14 @@ fn right(text: &str) -> Scenario {
 /// [`RIGHT`] with one text put for another.
 #[track_caller]
 fn with(old: &str, new: &str) -> String {
-    assert!(RIGHT.contains(old), "{old}");
-    RIGHT.replacen(old, new, 1)
+    replaced(RIGHT, old, new)
+}
+
+/// `text` with the first `old` replaced by `new`.
+#[track_caller]
+fn replaced(text: &str, old: &str, new: &str) -> String {
+    assert!(text.contains(old), "{old}");
+    text.replacen(old, new, 1)
 }
 
 /// [`RIGHT`] and more.

@@ -39,8 +39,7 @@ source = { kind = "periodic" }
 
 #[track_caller]
 fn with(from: &str, to: &str) -> String {
-    assert!(ENDS.contains(from), "{from}");
-    ENDS.replacen(from, to, 1)
+    replaced(ENDS, from, to)
 }
 
 /// The first error, and the line that it points to.

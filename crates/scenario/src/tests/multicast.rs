@@ -46,8 +46,7 @@ source = { kind = "periodic" }
 
 #[track_caller]
 fn with(from: &str, to: &str) -> String {
-    assert!(TREE.contains(from), "{from}");
-    TREE.replacen(from, to, 1)
+    replaced(TREE, from, to)
 }
 
 /// The name of a channel, where it ends, and the channel that it is a copy of with the hops that both share.
