@@ -9,6 +9,7 @@ use laxity_world::experiment::{MissesEffect, RefusalEffect};
 use super::dice::Dice;
 use super::names::{HOSTS, HUB};
 use super::nodes::switches_between;
+use super::receivers::Receivers;
 use super::reception::{Named, Plan};
 use super::sketch::{
     Drafted, Drawn, SketchNode, name, names, part, parts, quantity, share, table, that, this, unsaid, when,
@@ -200,10 +201,7 @@ impl Channels<'_> {
         let by_hand = if theme.scheduling == Scheduling::Anything { 0.15 } else { 0.01 };
         let (from, to, route, (interface, program)) = self.end(dice, theme, true);
         let rate = Rate::from_bits_per_sec(Rate::of(kind.size, interval).bits_per_sec().max(2) - 1);
-        let receivers = match self.plan {
-            None => super::receivers::receivers(dice, theme, (&from, &to, &route)),
-            Some(_) => unsaid(),
-        };
+        let receivers = self.receivers(dice, theme, (&from, &to, &route));
         self.drafted.push(table!(RawChannel {
             name: name(called),
             class: word::<Class>("real_time"),
@@ -288,6 +286,14 @@ impl Channels<'_> {
         (end(from), end(hosts - 1), unsaid(), plan.end(dice))
     }
 
+    /// The further receivers of a channel with those ends: none where a node receives at interfaces.
+    fn receivers(&self, dice: &mut Dice, theme: &Theme, ends: (&End, &End, &Hops)) -> Receivers {
+        match self.plan {
+            None => super::receivers::receivers(dice, theme, ends),
+            Some(_) => unsaid(),
+        }
+    }
+
     /// For each hop the interval, or of the order of what all of them take at once.
     fn deadline(&self, dice: &mut Dice, theme: &Theme, interval: Span, all: Span) -> Span {
         let along = self.deadline_of_hop(dice, theme, interval, all) * theme.hops();
@@ -346,10 +352,7 @@ impl Channels<'_> {
         self.sends |= sends(&source);
         self.rate += packets as f64 / interval.as_secs_f64();
         let (from, to, route, (interface, program)) = self.end(dice, theme, false);
-        let receivers = match self.plan {
-            None => super::receivers::receivers(dice, theme, (&from, &to, &route)),
-            Some(_) => unsaid(),
-        };
+        let receivers = self.receivers(dice, theme, (&from, &to, &route));
         let count = dice.pick(&[1, 1, 1, 2, 3]);
         let share = match theme.scheduling == Scheduling::Anything {
             true => dice.maybe(0.4, |dice| quantity(Rate::of(size, interval * dice.between(1, 20)))),

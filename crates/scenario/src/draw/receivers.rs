@@ -8,12 +8,10 @@ use super::theme::{Place, Theme};
 use crate::raw::RawFurther;
 use crate::written::{List, Part};
 
+pub(super) type Receivers = Drawn<Option<List<Part<RawFurther>>>>;
+
 /// The further receivers of a channel with those ends.
-pub(super) fn receivers(
-    dice: &mut Dice,
-    theme: &Theme,
-    (from, to, route): (&End, &End, &Hops),
-) -> Drawn<Option<List<Part<RawFurther>>>> {
+pub(super) fn receivers(dice: &mut Dice, theme: &Theme, (from, to, route): (&End, &End, &Hops)) -> Receivers {
     let Place::Nodes { hosts, switches: 1.., .. } = theme.place else { return unsaid() };
     let place = |end: &End| match &end.node {
         Some(SketchNode::Text(name)) => HOSTS.iter().position(|host| host == name),
