@@ -60,15 +60,17 @@ pub(super) fn channels(
         });
         // A name is taken by its copies, and by itself: sweeps and claims speak of it.
         for (copy, name_of_copy) in (0..).zip(copies) {
-            let receivers = further.iter().map(|it| (format!("{name_of_copy}-{}", it.name), &it.span));
-            let mut taken = std::iter::once((name_of_copy.clone(), &name)).chain(receivers);
-            let twice = taken.find_map(|(called, name)| {
-                let other = named.insert(called.clone(), name.clone())?;
-                Some((called, name, other))
-            });
-            if let Some((name_of_copy, name, other)) = twice {
-                let reason = format!("there are two channels called `{name_of_copy}`");
-                let diagnostic = Diagnostic::new(cx.place(name), reason)
+            let turn = |routes: &[Route]| routes[copy as usize % routes.len()].clone();
+            let receivers =
+                further.iter().map(|it| (format!("{name_of_copy}-{}", it.name), &it.span, turn(&it.routes)));
+            let all: Vec<(String, &Range<usize>, Route)> =
+                std::iter::once((name_of_copy.clone(), &name, turn(&routes))).chain(receivers).collect();
+            let taken = |(called, name, _): &(String, &Range<usize>, Route)| {
+                Some((called.clone(), (*name).clone(), named.insert(called.clone(), (*name).clone())?))
+            };
+            if let Some((called, name, other)) = all.iter().find_map(taken) {
+                let reason = format!("there are two channels called `{called}`");
+                let diagnostic = Diagnostic::new(cx.place(&name), reason)
                     .related(cx.place(&other).label("the other one"))
                     .help("give each channel a name of its own, or one of them a `count`");
                 outcome = Err(cx.report(diagnostic));
@@ -76,12 +78,7 @@ pub(super) fn channels(
             }
             let stagger = channel.stagger.saturating_mul(u64::from(channel.streams));
             let source = staggered(&channel.source, stagger, copy);
-            let turn = |routes: &[Route]| routes[copy as usize % routes.len()].clone();
             let first = channels.len();
-            let receivers =
-                further.iter().map(|it| (format!("{name_of_copy}-{}", it.name), &it.span, turn(&it.routes)));
-            let all: Vec<(String, &Range<usize>, Route)> =
-                std::iter::once((name_of_copy.clone(), &name, turn(&routes))).chain(receivers).collect();
             let legs: Vec<(&Route, &Range<usize>)> =
                 all.iter().map(|(_, span, route)| (route, *span)).collect();
             let copies = further::copies(cx, &legs)?;
