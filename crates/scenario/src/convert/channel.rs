@@ -163,7 +163,7 @@ fn channel(
     let count = keys.count.value.map(|count| count.map(|count| count.small() as usize));
     let most = count.ok().flatten().unwrap_or(usize::MAX);
     let routed = keys.route.is_some();
-    let routes = around.way.routes(cx, (Some(&keys.from), &keys.to, keys.route.take()), most, &owner);
+    let routes = around.way.routes(cx, (&keys.from, &keys.to, keys.route.take()), most, &owner);
     let receivers = keys.receivers.as_ref().map(|list| list.span.clone());
     let further = further::further(cx, keys.receivers.take(), (&keys.from, routed), most, around);
     let ends_at = routes.clone().map(|routes| {

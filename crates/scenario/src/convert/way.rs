@@ -34,10 +34,9 @@ pub(super) enum Way {
     Unknown(Reported),
 }
 
-/// How the way of a channel is written: its ends, or all that it passes. A further receiver with a route
-/// has no key for where it starts.
+/// How the way of a channel is written: its ends, or all that it passes.
 pub(super) type AsWritten<'k> =
-    (Option<&'k Key<Option<NodeName>>>, &'k Key<Option<NodeName>>, Option<List<Written<Name>>>);
+    (&'k Key<Option<NodeName>>, &'k Key<Option<NodeName>>, Option<List<Written<Name>>>);
 
 /// By root: for every place the one before it.
 type Trees = BTreeMap<usize, Vec<Option<usize>>>;
@@ -107,7 +106,6 @@ impl Way {
                     let help = "remove this, or describe the nodes by name, as `[node.NAME]`";
                     return Err(cx.fault(&route.span, "nodes without names have one way between them", help));
                 }
-                let from = from.expect("a way without a route has both ends");
                 let (from, to) = ends(cx, (*stations, *relays), from, to)?;
                 let stations: Vec<usize> = match relays {
                     0 if from == to => vec![from],
@@ -120,54 +118,52 @@ impl Way {
             Way::Named(graph) => match route {
                 Some(route) => {
                     let reason = "the route says where the channel starts and ends";
-                    if let Some(from) = from {
-                        cx.foreign(from, reason, "remove this, or the route")?;
-                    }
+                    cx.foreign(from, reason, "remove this, or the route")?;
                     cx.foreign(to, reason, "remove this, or the route")?;
                     graph.written(cx, route, most)
                 }
-                None => {
-                    let from = from.expect("a way without a route has both ends");
-                    graph.found(cx, (from, to), most, owner)
-                }
+                None => graph.found(cx, (from, to), most, owner),
             },
         }
     }
-}
 
-impl Way {
-    /// The further receivers that `to` names, each with its name and the ways there from each sender.
+    /// The further receivers that are written, each with its name and the ways there from each sender: all
+    /// nodes that `to` names, or the end of a route.
     pub(super) fn receivers(
         &self,
         cx: &mut Context<'_>,
-        (from, to): (&Key<Option<NodeName>>, &Key<Option<NodeName>>),
+        (from, to, route): AsWritten<'_>,
         most: usize,
         owner: &Range<usize>,
     ) -> Result<Vec<(String, Vec<Route>)>, Reported> {
-        let Some(name) = to.placed()? else {
-            return Err(cx.missing("to", owner, "this receiver", "the node that receives"));
+        let receiver = |cx: &mut Context<'_>| match to.placed()? {
+            Some(receiver) => Ok(receiver),
+            None => Err(cx.missing("to", owner, "this receiver", "the node that receives")),
         };
-        let Way::Named(graph) = self else {
-            let name = match name.into_inner() {
-                Or::That(name) => name.0,
-                Or::This(number) => number.get().to_string(),
-            };
-            return Ok(vec![(name, self.routes(cx, (Some(from), to, None), most, owner)?)]);
-        };
-        let ends: Vec<usize> = graph.places_of(cx, &name)?.to_vec();
-        graph.nodes(cx, &name)?;
-        let Some(from) = from.placed()? else {
-            return Err(cx.missing("from", owner, "this channel", "the name of a node"));
-        };
-        let starts = graph.places_of(cx, &from)?.to_vec();
-        let mut trees = Trees::new();
-        let mut receivers = Vec::new();
-        for end in ends {
-            let starts = starts.iter().take(most);
-            let routes = starts.map(|start| graph.joined(cx, &mut trees, (*start, end), &name.span()));
-            receivers.push((graph.names[end].clone(), routes.collect::<Result<_, _>>()?));
+        match (self, route) {
+            (Way::Named(graph), Some(route)) => {
+                let reason = "the route says where the channel starts and ends";
+                cx.foreign(to, reason, "remove this, or the route")?;
+                let last = route.value.as_ref().ok().and_then(|route| route.last()?.value.clone().ok());
+                let name = last.map_or_else(String::new, |Name(name)| name);
+                Ok(vec![(name, graph.written(cx, route, most)?)])
+            }
+            (Way::Named(graph), None) => {
+                let to = receiver(cx)?;
+                graph.receivers(cx, from, &to, most, owner)
+            }
+            (Way::Numbered { .. } | Way::Unknown(_), None) => {
+                let name = match receiver(cx)?.into_inner() {
+                    Or::That(name) => name.0,
+                    Or::This(number) => number.get().to_string(),
+                };
+                Ok(vec![(name, self.routes(cx, (from, to, None), most, owner)?)])
+            }
+            // An error: only named nodes have routes.
+            (Way::Numbered { .. } | Way::Unknown(_), Some(route)) => {
+                self.routes(cx, (from, to, Some(route)), most, owner).map(|_| Vec::new())
+            }
         }
-        Ok(receivers)
     }
 }
 
@@ -279,6 +275,31 @@ impl Graph {
             routes.push(self.joined(cx, &mut trees, ends, &span)?);
         }
         Ok(routes)
+    }
+
+    /// The nodes that `to` names, each with the ways of fewest hops from each sender.
+    fn receivers(
+        &self,
+        cx: &mut Context<'_>,
+        from: &Key<Option<NodeName>>,
+        to: &Spanned<NodeName>,
+        most: usize,
+        owner: &Range<usize>,
+    ) -> Result<Vec<(String, Vec<Route>)>, Reported> {
+        let ends = self.places_of(cx, to)?;
+        self.nodes(cx, to)?;
+        let Some(from) = from.placed()? else {
+            return Err(cx.missing("from", owner, "this channel", "the name of a node"));
+        };
+        let starts = self.places_of(cx, &from)?;
+        let mut trees = Trees::new();
+        let mut receivers = Vec::new();
+        for end in ends {
+            let starts = starts.iter().take(most);
+            let routes = starts.map(|start| self.joined(cx, &mut trees, (*start, *end), &to.span()));
+            receivers.push((self.names[*end].clone(), routes.collect::<Result<_, _>>()?));
+        }
+        Ok(receivers)
     }
 
     /// The way of fewest hops between two places; `span` is that of the name of the second.

@@ -33,23 +33,13 @@ pub(super) fn further(
         let part = cx.part(part)?;
         let span = part.span();
         let mut keys = part.into_inner().read(cx, &span, "this receiver");
-        let Some(route) = keys.route.take() else {
-            if routed {
-                let help = "give this receiver a `route`, or the channel `from` and `to`";
-                return Err(cx.fault(&span, "the channel has a `route`, and this receiver has none", help));
-            }
-            let found = around.way.receivers(cx, (from, &keys.to), most, &span)?;
-            further.extend(found.into_iter().map(|(name, routes)| Further {
-                name,
-                span: span.clone(),
-                routes,
-            }));
-            continue;
-        };
-        let written = route.value.as_ref().ok().and_then(|route| route.last()?.value.clone().ok());
-        let name = written.map_or_else(String::new, |Name(name)| name);
-        let routes = around.way.routes(cx, (None, &keys.to, Some(route)), most, &span)?;
-        further.push(Further { name, span, routes });
+        let route = keys.route.take();
+        if routed && route.is_none() {
+            let help = "give this receiver a `route`, or the channel `from` and `to`";
+            return Err(cx.fault(&span, "the channel has a `route`, and this receiver has none", help));
+        }
+        let found = around.way.receivers(cx, (from, &keys.to, route), most, &span)?;
+        further.extend(found.into_iter().map(|(name, routes)| Further { name, span: span.clone(), routes }));
     }
     Ok(further)
 }
