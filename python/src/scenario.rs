@@ -188,11 +188,11 @@ impl Scenario {
         let points = self.chosen(point)?;
         work::long(py, None, |monitor: &Monitor| {
             let answer = |point: &PointIndex| {
-                let Answers { channels, applications, not_analysed } =
+                let Answers { channels, applications, exchanges, not_analysed } =
                     answer::answers(&self.read.experiment(point), |_| true);
                 json!({
                     "point": self.read.describe(point), "not_analysed": not_analysed,
-                    "channels": channels, "applications": applications,
+                    "channels": channels, "applications": applications, "exchanges": exchanges,
                 })
             };
             let asked = points.iter().take_while(|_| !monitor.stopped());

@@ -1,6 +1,7 @@
 //! `laxity admit`: what each channel is promised, and what the promise is made of.
 
 mod applications;
+mod exchanges;
 mod fix;
 mod json;
 mod nodes;
@@ -151,6 +152,7 @@ impl Answer {
     fn from_promises(experiment: &Experiment, promises: &promise::Promises, view: &View<'_>) -> Answer {
         let mut text = rows::table(experiment, promises, view);
         text += &applications::table(experiment, promises);
+        text += &exchanges::table(experiment, promises);
         if view.rooms {
             text += &rooms::table(experiment, promises);
         }

@@ -3,9 +3,10 @@
 //! Times in JSON are in seconds.
 
 use laxity_admission::Term;
+use laxity_qos::discipline::Class;
 use laxity_units::Span;
 use laxity_world::experiment::{ChannelSpec, Experiment};
-use laxity_world::promise::{self, Hop, Promise, Promises, Refused, Uncovered};
+use laxity_world::promise::{self, ExchangeBounds, Hop, Promise, Promises, Refused, Unanswered, Uncovered};
 use serde_json::{Value, json};
 
 /// The answer to a channel that asks for a bound.
@@ -67,6 +68,8 @@ pub struct Answers {
     pub channels: Vec<Value>,
     /// Those to the budgets of applications that compute.
     pub applications: Vec<Value>,
+    /// Those to exchanges of channels that answer each other.
+    pub exchanges: Vec<Value>,
     /// Why there are none if no analysis covers the experiment or admission is off.
     pub not_analysed: Option<&'static str>,
 }
@@ -82,7 +85,8 @@ pub fn answers(experiment: &Experiment, shows: impl Fn(&str) -> bool) -> Answers
     let shown = experiment.channels.iter().enumerate().filter(|(_, channel)| shows(&channel.name));
     let channels = shown.map(|(i, channel)| self::channel(experiment, channel, &promises, i)).collect();
     let applications = budgets(experiment, &promises).map(|row| application(&row)).collect();
-    Answers { channels, applications, not_analysed: None }
+    let exchanges = exchanges(experiment, &promises).map(|row| exchange(&row)).collect();
+    Answers { channels, applications, exchanges, not_analysed: None }
 }
 
 /// The answer to a budget of an application that computes.
@@ -123,6 +127,38 @@ fn application(BudgetRow { name, asked, bound }: &BudgetRow) -> Value {
         "asked": asked.as_secs_f64(),
         "bound": bound.ok().flatten().map(|span| span.as_secs_f64()),
         "reason": bound.err().map(Uncovered::sentence),
+    })
+}
+
+/// The answer to an exchange.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExchangeRow {
+    /// The names of its channels, the first message's first.
+    pub names: Vec<String>,
+    /// Its bounds, or why there are none.
+    pub bounds: Result<ExchangeBounds, String>,
+}
+
+/// The answers to all exchanges with a guaranteed channel, without those that are parts of a closed loop.
+pub fn exchanges(experiment: &Experiment, promises: &Promises) -> impl Iterator<Item = ExchangeRow> {
+    (0..experiment.channels.len()).filter_map(|i| {
+        let best_effort = |i: &usize| experiment.channels[*i].class == Class::BestEffort;
+        let exchange = experiment.exchange(i).filter(|found| !found.channels.iter().all(best_effort))?;
+        let bounds = promise::exchange_bounds(experiment, &promises.channels, &exchange);
+        let part = bounds == Err(Unanswered::Branch) && experiment.is_in_loop(i);
+        let names = exchange.channels.iter().map(|i| experiment.channels[*i].name.clone()).collect();
+        let bounds = bounds.map_err(|why| why.in_words(experiment, &exchange));
+        (!part).then_some(ExchangeRow { names, bounds })
+    })
+}
+
+fn exchange(ExchangeRow { names, bounds }: &ExchangeRow) -> Value {
+    let bound = bounds.as_ref().ok();
+    json!({
+        "channels": names,
+        "bound": bound.map(|bounds| bounds.response.as_secs_f64()),
+        "round": bound.and_then(|bounds| bounds.round).map(|span| span.as_secs_f64()),
+        "reason": bounds.as_ref().err(),
     })
 }
 

@@ -163,6 +163,12 @@ impl LogicalClock {
         self.is_within(now, size, self.spec.burst - 1)
     }
 
+    /// From when on a message of at most `M_max` [conforms](Self::conforms).
+    pub fn conforms_from(&self) -> Time {
+        let ahead = self.spec.min_interval.saturating_mul(u64::from(self.spec.burst.saturating_sub(1)));
+        self.next.saturating_sub(ahead)
+    }
+
     /// Whether the last piece of a message of `size` arrives logically within `intervals` intervals
     /// of `now`.
     fn is_within(&self, now: Time, size: Bytes, intervals: u32) -> bool {
@@ -249,6 +255,20 @@ mod tests {
         );
         let pieces = |n: u64| clock.covers(ms(500), SPEC.max_message * n);
         assert_eq!([pieces(4), pieces(5)], [true, false]);
+    }
+
+    /// A message conforms from the instant that the clock names on, and not before.
+    #[test]
+    fn a_clock_names_the_instant_at_which_a_message_conforms() {
+        let mut clock = LogicalClock::new(SPEC);
+        assert_eq!(clock.conforms_from(), Time::ZERO);
+        for _ in 0..5 {
+            clock.arrive(ms(100), SPEC.max_message);
+        }
+        // The next logical arrival is at 350 ms, and two intervals ahead is allowed.
+        assert_eq!(clock.conforms_from(), ms(250));
+        let conforms = |at| clock.conforms(at, SPEC.max_message);
+        assert_eq!((conforms(ms(250) - Span::from_ps(1)), conforms(ms(250))), (false, true));
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! contracts others break them, and floods.
 
 mod adapter;
+mod answers;
 mod channel;
 mod computing;
 mod cores;

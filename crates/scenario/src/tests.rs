@@ -18,6 +18,7 @@ mod networks;
 mod playout;
 mod reading;
 mod receiving;
+mod rounds;
 mod signalling;
 mod via;
 

@@ -20,6 +20,7 @@ mod outcome;
 mod outside;
 mod parts;
 pub mod receiving;
+mod rounds;
 mod state;
 mod surroundings;
 mod switches;
@@ -53,6 +54,7 @@ pub use outcome::{HostReport, HostTally};
 pub use outside::{Input, Nothing, Notice, Outside};
 pub(crate) use parts::resource_names;
 pub use parts::{channel_config, groups};
+use rounds::Rounds;
 pub use state::AssemblyEvent;
 use state::{Sending, Snapshot};
 use surroundings::Surroundings;
@@ -162,6 +164,7 @@ impl<'a, 'f, T: TraceSink, O: Outside> Assembly<'a, 'f, T, O> {
             legs: Legs::new(experiment, &laps, &promises, &notices),
             laps,
             copies: Copies::new(experiment),
+            rounds: Rounds::default(),
             networks,
             flying: Slots::default(),
             meters: Vec::new(),
@@ -223,6 +226,8 @@ impl<'a, 'f, T: TraceSink, O: Outside> Assembly<'a, 'f, T, O> {
             self.schedule_fault(Time::ZERO + fault.at, number, calendar);
         }
         self.look_at_window(Time::ZERO);
+        self.around.rounds.start();
+        self.schedule_rounds(calendar);
         for channel in 0..self.sources.len() {
             self.schedule_arrival(channel, calendar);
             if let Some(endless) = self.endless[channel].take() {
@@ -239,14 +244,34 @@ impl<'a, 'f, T: TraceSink, O: Outside> Assembly<'a, 'f, T, O> {
     }
 
     fn schedule_arrival(&mut self, channel: usize, calendar: &mut Calendar<AssemblyEvent>) {
-        let Some(source) = &mut self.sources[channel] else { return };
+        let Some(source) = &mut self.sources[channel] else { return self.schedule_answer(channel, calendar) };
         if let Some(arrival) = source.next_arrival() {
-            self.coming[channel].size = arrival.size;
-            calendar.schedule(
-                arrival.at,
-                AssemblyEvent::Arrival(Sending::new(channel, self.coming[channel].station)),
-            );
+            self.schedule_message(channel, (arrival.at, arrival.size), calendar);
         }
+    }
+
+    fn schedule_answer(&mut self, channel: usize, calendar: &mut Calendar<AssemblyEvent>) {
+        if let Some(message) = self.around.rounds.next(channel) {
+            self.schedule_message(channel, message, calendar);
+        }
+    }
+
+    /// Schedules the first messages of rounds that have begun.
+    #[inline]
+    fn schedule_rounds(&mut self, calendar: &mut Calendar<AssemblyEvent>) {
+        while let Some(channel) = self.around.rounds.poll_begun() {
+            self.schedule_answer(channel, calendar);
+        }
+    }
+
+    fn schedule_message(
+        &mut self,
+        channel: usize,
+        (at, size): (Time, Bytes),
+        calendar: &mut Calendar<AssemblyEvent>,
+    ) {
+        self.coming[channel].size = size;
+        calendar.schedule(at, AssemblyEvent::Arrival(Sending::new(channel, self.coming[channel].station)));
     }
 
     fn offer(&mut self, now: Time, channel: usize, size: Bytes, calendar: &mut Calendar<AssemblyEvent>) {

@@ -401,7 +401,7 @@ fn channel(channel: &ChannelSpec, host: &HostSpec) -> Result<(), Uncovered> {
         (Applications::Shared, SourceSpec::Continuous(_) | SourceSpec::Closed { .. } | SourceSpec::None) => {
             Ok(())
         }
-        (Applications::Shared, SourceSpec::Rounds { .. }) => Err(Uncovered::Rounds),
+        (Applications::Shared, SourceSpec::Rounds { .. }) => Err(Uncovered::Answers),
         // Whether its times are bounded is seen where they are counted.
         (Applications::Shared, SourceSpec::Timed { parameters: _, jitter: _ }) => Ok(()),
     }

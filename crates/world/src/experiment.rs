@@ -11,6 +11,7 @@ mod meters;
 mod multicast;
 mod receiver;
 mod regulators;
+mod rounds;
 mod signalling;
 mod system;
 mod topology;
@@ -45,6 +46,7 @@ pub use laxity_signalling::division::Division;
 pub use multicast::CopyOf;
 pub use receiver::{InterfaceSpec, ProgramSpec, ReceiverSpec};
 pub(crate) use regulators::Regulators;
+pub use rounds::Exchange;
 pub use signalling::{
     AskedTimes, ClockSpec, FARTHEST, Fails, LinkSpec, Outage, OwnerSpec, Routing, SignallingSpec,
     SynchroniseSpec,

@@ -52,6 +52,9 @@ pub(crate) struct Meter {
     pub(crate) broken: BTreeSet<u64>,
     pub(crate) delivery_worst: Option<Span>,
     pub(crate) delivery: Samples,
+    /// From the beginning of an exchange to each answer of this channel.
+    pub(crate) response: Samples,
+    pub(crate) response_worst: Option<Span>,
     /// How much of what was sent came in time; `None` without a deadline.
     pub(crate) punctuality: Option<Punctuality>,
 }
@@ -120,6 +123,14 @@ impl Meter {
             if let Some(due) = due {
                 self.laxity.push([picoseconds(now, due)]);
             }
+        }
+    }
+
+    /// An answer is whole at its receiver, that long after its exchange began.
+    pub(crate) fn respond(&mut self, after: Span, counted: bool) {
+        self.response_worst = self.response_worst.max(Some(after));
+        if counted {
+            self.response.push([picoseconds(Time::ZERO, Time::ZERO + after)]);
         }
     }
 

@@ -14,11 +14,11 @@ pub(super) fn points(scenario: &Scenario, answers: &[(Answer, Vec<PointIndex>)],
         if let Some(answers) = &answer.of_nodes {
             return json!({ "points": points, "exit": answer.exit.code(), "answers": answers });
         }
-        let Answers { channels, applications, not_analysed } =
+        let Answers { channels, applications, exchanges, not_analysed } =
             answer::answers(&experiment, |name| view.shows(name));
         json!({
             "points": points, "exit": answer.exit.code(), "not_analysed": not_analysed,
-            "channels": channels, "applications": applications,
+            "channels": channels, "applications": applications, "exchanges": exchanges,
         })
     };
     let all: Vec<Value> = answers.iter().map(answer).collect();

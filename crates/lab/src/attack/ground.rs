@@ -71,6 +71,7 @@ pub(super) fn as_counted(mut experiment: Experiment) -> Experiment {
 /// A program that answers what it receives is one server for both channels, and a bound of either
 /// counts that server. Programs of scripts are two servers, so the bound would be another.
 fn rounds(experiment: &Experiment, channel: &ChannelSpec) -> Option<(u32, usize)> {
+    experiment.virtual_interfaces()?;
     let SourceSpec::Rounds { window, after, .. } = channel.source else { return None };
     let real_time = |channel: &ChannelSpec| channel.class == Class::RealTime;
     (real_time(channel) || real_time(&experiment.channels[after])).then_some((window, after))

@@ -47,6 +47,8 @@ fn merged(members: &[&Channel]) -> Channel {
     let crowded = closest(|c| c.backlog.map(|n| n as f64), |c| c.backlog_bound.map(|n| n as f64));
     let jittery = closest(|c| c.jitter_fraction, |c| c.jitter_fraction_bound);
     let spread = closest(|c| c.delay_jitter, |c| c.delay_jitter_bound);
+    let exchanged = closest(|c| c.response_worst, |c| c.response_bound);
+    let slowest = closest(|c| c.round_mean, |c| c.round_bound);
     let total = |read: fn(&Channel) -> u64| members.iter().map(|c| read(c)).sum();
     let answered = closest(|c| c.establishment_worst, |c| c.establishment_bound);
     let blocked = closest(|c| c.blocking, |c| c.blocking.map(|_| 1.0));
@@ -103,6 +105,11 @@ fn merged(members: &[&Channel]) -> Channel {
         delivery: pooled(members, |c| c.delivery.as_ref()),
         delay_jitter: spread.delay_jitter,
         delay_jitter_bound: spread.delay_jitter_bound,
+        response: pooled(members, |c| c.response.as_ref()),
+        response_worst: exchanged.response_worst,
+        response_bound: exchanged.response_bound,
+        round_mean: slowest.round_mean,
+        round_bound: slowest.round_bound,
         lost_bound: members.iter().filter_map(|c| c.lost_bound).reduce(f64::max),
         late_bound: members.iter().filter_map(|c| c.late_bound).reduce(f64::max),
         // The worst of them, as of shares.

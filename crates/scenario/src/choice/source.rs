@@ -27,8 +27,10 @@ pub(crate) enum SourceKind {
     Continuous,
     /// Has `outstanding` messages under way: when one is transmitted, or lost, the next is sent.
     Closed,
-    /// A virtual interface: `outstanding` messages at once, whenever such a round of the channel
-    /// `after` has arrived; of the two, the first in the file begins.
+    /// `outstanding` messages at once, whenever a round of the channel `after` has arrived where this one
+    /// begins. A guaranteed channel of a host sends each message as soon as its contract allows. Of
+    /// channels that answer each other in a circle, the first in the file begins. Virtual interfaces
+    /// answer each other in pairs.
     Rounds,
     /// Sends no message.
     None,

@@ -8,9 +8,11 @@ use laxity_world::experiment::{ByContract, CopyOf, MOST_SLOTS, unfinished};
 
 mod further;
 mod place;
+mod rounds;
 
 use further::Further;
 use place::{cores_of, ends_of, interface_of, no_reader, program_of, size_of};
+pub(super) use rounds::of_rounds;
 
 use super::contract::contract;
 use super::source::{Allowed, staggered};
@@ -36,7 +38,7 @@ pub(super) fn channels(
     }
     let mut outcome = Ok(());
     let mut channels: Vec<ChannelSpec> = Vec::new();
-    let mut answers: Vec<(usize, Spanned<Name>)> = Vec::new();
+    let mut answers: Vec<(Range<usize>, Spanned<Name>)> = Vec::new();
     let mut named: std::collections::BTreeMap<String, Range<usize>> = Default::default();
     let mut chances = Vec::new();
     for part in raw {
@@ -52,7 +54,7 @@ pub(super) fn channels(
             let reason = format!("with this channel there are more than {MOST_CHANNELS}");
             return Err(cx.fault(&name, reason, "lower a `count`"));
         }
-        answers.extend(after.map(|after| (channels.len(), after)));
+        answers.extend(after.map(|after| (channels.len()..channels.len() + count, after)));
         chances.extend(late.map(|late| (channels.len(), late)));
         let copies = (1..=count).map(|copy| match count {
             1 => channel.name.clone(),
@@ -92,39 +94,10 @@ pub(super) fn channels(
     }
     outcome?;
     super::asks::chances(cx, &channels, &chances, around)?;
-    for (channel, after) in answers {
-        join_rounds(cx, &mut channels, channel, &after)?;
+    for (copies, after) in answers {
+        rounds::join(cx, &mut channels, copies, &after, around)?;
     }
     Ok(channels)
-}
-
-fn join_rounds(
-    cx: &mut Context<'_>,
-    channels: &mut [ChannelSpec],
-    i: usize,
-    answered: &Spanned<Name>,
-) -> Result<(), Reported> {
-    let (name, span) = (&answered.get_ref().0, answered.span());
-    let Some(other) = channels.iter().position(|channel| channel.name == *name) else {
-        return Err(cx.fault(&span, format!("there is no channel `{name}`"), "name the channel back"));
-    };
-    let back = channels[i].route.iter().rev().eq(&channels[other].route);
-    if !back || !matches!(channels[other].source, SourceSpec::Rounds { .. }) {
-        let reason = format!("channel `{name}` does not lead back in rounds of its own");
-        let help = "let two channels of one copy each, there and back, name each other";
-        return Err(cx.fault(&span, reason, help));
-    }
-    if let SourceSpec::Rounds { after, .. } = &mut channels[i].source {
-        *after = other;
-    }
-    // Each of them is looked at; the later knows whether the earlier has named it.
-    match channels[other].source {
-        SourceSpec::Rounds { after, .. } if other < i && after != i => {
-            let reason = format!("channel `{name}` is sent after another than this");
-            Err(cx.fault(&span, reason, "let two channels, there and back, name each other"))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// A channel as it was read.

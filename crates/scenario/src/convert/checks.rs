@@ -73,7 +73,7 @@ pub(super) fn of_system(
     match &experiment.system {
         System::Hosts { .. } => {
             receiver::at_ends(cx, experiment, receivers)?;
-            without_rounds(cx, experiment)?;
+            super::channel::of_rounds(cx, experiment)?;
             takes_time(cx, experiment)
         }
         System::Receiver(receiver) => only_receives(cx, experiment, receiver),
@@ -111,10 +111,16 @@ fn only_receives(
             "what comes in at an interface comes from its source, and from no network",
             "remove `[path]` and `[network]`, or give the nodes names, as `[node.NAME]`",
         ),
-        () if experiment.channels.iter().any(|channel| channel.source.is_endless()) => (
-            "a source without times of its own waits for what becomes of its messages, and the network does not",
-            "use a source such as `periodic`, `bursty` or `poisson`",
-        ),
+        () if experiment
+            .channels
+            .iter()
+            .any(|channel| channel.source.is_endless() || channel.source.is_answer()) =>
+        {
+            (
+                "a source without times of its own waits for what becomes of its messages, and the network does not",
+                "use a source such as `periodic`, `bursty` or `poisson`",
+            )
+        }
         () if experiment.channels.iter().any(|channel| channel.carries.is_some()) => {
             ("frames of programs come through ports, of hosts that send", "remove `carries`")
         }
@@ -197,18 +203,6 @@ pub(super) fn have_ports(cx: &mut Context<'_>, experiment: &Experiment) -> Resul
         }
     }
     outcome
-}
-
-/// Refuses sources that send in rounds.
-fn without_rounds(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
-    let rounds = |channel: &&ChannelSpec| matches!(channel.source, SourceSpec::Rounds { .. });
-    match experiment.channels.iter().find(rounds) {
-        Some(channel) => {
-            let reason = format!("channel `{}` sends in rounds, which virtual interfaces do", channel.name);
-            Err(cx.fault(&WHOLE, reason, "add `[via]`, or use another source"))
-        }
-        None => Ok(()),
-    }
 }
 
 /// Refuses endless sources without a limit of rate: they would send for ever at one instant.

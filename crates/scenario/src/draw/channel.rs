@@ -6,6 +6,7 @@ use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Rate, Span};
 use laxity_world::experiment::{MissesEffect, RefusalEffect};
 
+use super::answers::{Answer, Answered, answer};
 use super::dice::Dice;
 use super::names::{HOSTS, HUB};
 use super::nodes::switches_between;
@@ -202,6 +203,19 @@ impl Channels<'_> {
         let (from, to, route, (interface, program)) = self.end(dice, theme, true);
         let rate = Rate::from_bits_per_sec(Rate::of(kind.size, interval).bits_per_sec().max(2) - 1);
         let receivers = self.receivers(dice, theme, (&from, &to, &route));
+        let answered = Answered {
+            name: &called,
+            ends: (&from, &to, &route),
+            count: kind.count,
+            size: kind.size,
+            interval,
+            deadline,
+        };
+        let answer = answer(dice, theme, &answered).filter(|_| self.plan.is_none());
+        let (answer, back) = answer.map_or((None, None), |Answer { channel, back }| (Some(channel), back));
+        // Rounds are answered by one receiver.
+        let source = back.filter(|_| receivers.node.is_none()).unwrap_or(source);
+        self.drafted.extend(answer);
         self.drafted.push(table!(RawChannel {
             name: name(called),
             class: word::<Class>("real_time"),

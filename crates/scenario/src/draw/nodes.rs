@@ -238,10 +238,11 @@ fn common(dice: &mut Dice, theme: &Theme, needed: bool) -> Drafted<RawNetwork> {
     })
 }
 
-/// Impairments of links, which FIFO queues have seldom.
+/// Impairments of links, which FIFO queues have seldom. A closed loop would stop with the first message
+/// that is lost.
 fn impaired(dice: &mut Dice, theme: &Theme, chance: f64) -> Drawn<Option<Part<RawImpairments>>> {
     let drawn = dice.maybe(chance, |dice| part(impairments(dice)));
-    if theme.fifo && dice.queues().chance(0.9) { unsaid() } else { drawn }
+    if theme.fifo && dice.queues().chance(0.9) || theme.loops { unsaid() } else { drawn }
 }
 
 fn links(dice: &mut Dice, theme: &Theme, joins: Vec<String>) -> Drafted<RawNetwork> {

@@ -120,6 +120,8 @@ pub(super) struct Theme {
     pub(super) launches: bool,
     /// Adapters have credit-based shapers.
     pub(super) shaped: bool,
+    /// Channels may answer each other in a circle.
+    pub(super) loops: bool,
 }
 
 /// Adapters of hosts in a line of which one has several.
@@ -318,6 +320,7 @@ impl Theme {
             ends: false,
             launches: false,
             shaped: false,
+            loops: dice.own("channel.loops").chance(0.12),
         };
         let hub = theme.divided && matches!(place, Place::Nodes { hosts: 4, .. });
         let theme = Self { hub: hub && dice.hubs().chance(0.5), ..theme };

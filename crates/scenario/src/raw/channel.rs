@@ -242,7 +242,9 @@ pub(crate) struct RawSource {
     /// Recorded and MPEG: whether the trace starts over when it ends.
     #[key(of(Recorded, Mpeg), default = true)]
     pub(crate) repeat: Option<Written<bool>>,
-    /// Rounds: the channel back, a round of which is answered by one of this.
+    /// Rounds: the channel of which a round is answered by a round of this one; a round of a channel with
+    /// another source is one message. The k-th copy answers the k-th copy. Where it is a guaranteed
+    /// channel, as this one, the exchange has a bound, and a circle of them a rate.
     #[key(of(Rounds))]
     pub(crate) after: Option<Written<Name>>,
     /// Script: the messages, in the order of their times.

@@ -5,6 +5,7 @@ use laxity_qos::channel::{ChannelId, Label, Oversize};
 use laxity_qos::traffic::LogicalClock;
 use laxity_units::Span;
 
+use super::rounds::Rounds;
 use super::surroundings::Surroundings;
 use super::{Assembly, Elsewhere, Outside, parts};
 use crate::experiment::{Chance, Placement};
@@ -34,6 +35,7 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
         elsewhere: Elsewhere<'_>,
     ) {
         let experiment = self.experiment;
+        let mut sending = Vec::new();
         for (i, spec) in experiment.channels.iter().enumerate() {
             let found = (placement, &self.around.laps);
             parts::open(&mut self.nodes, experiment, found, i, &self.promises[i], notices);
@@ -65,6 +67,8 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
             let chance = || experiment.chance(Chance::Source(i));
             self.sources.push(experiment.source(i, 0).filter(|_| sends));
             self.endless.push(spec.source.endless(chance()).filter(|_| sends));
+            sending.push(sends);
         }
+        self.around.rounds = Rounds::new(experiment, |i| sending[i]);
     }
 }

@@ -15,7 +15,7 @@ use super::{Assembly, Outside, Said, buses, parts};
 use crate::coverage::Uncovered;
 use crate::experiment::{AdapterSpec, Experiment, MissesEffect, RefusalEffect};
 use crate::measure::{Kept, Tally};
-use crate::promise::{self, Advice, Hop, Promise, Shortfall, jitter_bound, share_lost};
+use crate::promise::{self, Advice, Hop, Promise, Shortfall, exchange_bounds, jitter_bound, share_lost};
 use crate::results::{Channel, RefusedChannel, ResourceResults, Run, StageResults};
 
 /// The report of a host outside the world.
@@ -235,6 +235,9 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
             None => (meter.worst, latency.as_ref()),
         };
         let jitter = jitter_bound(self.experiment, spec, promise);
+        let found = self.experiment.exchange(i);
+        let closed = found.as_ref().filter(|found| found.closed).map(|found| found.channels[0]);
+        let exchange = found.and_then(|found| exchange_bounds(self.experiment, &self.promises, &found).ok());
         let [queueing, access] = meter.waits.summaries(curves);
         Channel {
             name: spec.name.clone(),
@@ -276,6 +279,11 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
                 .and(delays.0.zip(delays.1))
                 .map(|(worst, all)| worst.as_secs_f64() - all.min),
             delay_jitter_bound: jitter.map(Span::as_secs_f64),
+            response: meter.response.summary(curves),
+            response_worst: meter.response_worst.map(Span::as_secs_f64),
+            response_bound: exchange.map(|bounds| bounds.response.as_secs_f64()),
+            round_mean: closed.and_then(|first| self.around.rounds.mean_round(first)),
+            round_bound: exchange.and_then(|bounds| bounds.round).map(Span::as_secs_f64),
             lost_bound: spec.asks.loss.map(|_| share_lost(self.experiment, spec)),
             late_bound: if let Promise::Likely(share) = promise { Some(*share) } else { None },
             jitter_duration: None,

@@ -13,12 +13,14 @@ use laxity_model::host::Output;
 use laxity_model::node::NodeOutput;
 use laxity_model::switch::SwitchOutput;
 use laxity_qos::channel::{ChannelId, Delivery, Label, Packet, Sent, Slot, Slots};
+use laxity_qos::seldom::seldom;
 use laxity_units::{Bytes, Time};
 
 use super::legs::{Leg, Legs};
 use super::multicast::Copies;
 use super::networks::Networks;
 use super::observer::Observer;
+use super::rounds::Rounds;
 use super::state::{Arriving, AssemblyEvent, Snapshot, Stations};
 use super::window::Window;
 use super::{Notice, Outside};
@@ -32,6 +34,7 @@ pub(super) struct Surroundings<'a, 'f, T: TraceSink, O: Outside> {
     pub(super) legs: Legs,
     pub(super) laps: Laps,
     pub(super) copies: Copies,
+    pub(super) rounds: Rounds,
     /// Frames between nodes: on the way from one station to the next, and in switches.
     pub(super) flying: Slots,
     pub(super) meters: Vec<Meter>,
@@ -122,6 +125,11 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
         if let Some(punctuality) = &mut meter.punctuality {
             punctuality.arrive(now, delivery.message, delivery.due_from);
         }
+        if seldom(!self.rounds.is_empty())
+            && let Some(response) = self.rounds.deliver(now, channel, delivery)
+        {
+            self.meters[channel].respond(response, self.window.counts());
+        }
         self.observer.delivered(node, now, ChannelId(channel as u32), delivery.message);
         self.tell_delivered(now, channel, delivery.message);
     }
@@ -150,6 +158,9 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
 
     fn answer(&mut self, now: Time, id: ChannelId, size: Bytes, answer: Sent) {
         let channel = id.0 as usize;
+        if seldom(!self.rounds.is_empty()) {
+            self.rounds.answered(channel, answer);
+        }
         let counted = self.window.counts();
         self.each(channel, |meter| {
             if let Some(punctuality) = &mut meter.punctuality {

@@ -35,6 +35,7 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
         let mut leapt = false;
         loop {
             self.look_after(station, now);
+            self.schedule_rounds(calendar);
             if self.around.networks.is_touched() {
                 self.settle(now, calendar);
                 self.ask_others(station, calendar);

@@ -157,7 +157,7 @@ reasons! {
     PortOrders "node.order"
         "bounds hold at ports under multi-class EDF, fixed priorities, or orders that keep rates apart";
     PortLatency "node.order" "no latency is known of the order at a port";
-    Rounds "via.renegotiate" "rounds are of virtual interfaces, which have an analysis of their own";
+    Answers "host.applications" "answers take the CPU of a shared host at no known times";
     FifoLeft "node.order"
         "copies of a channel are not counted beside a host or a port that has messages from FIFO queues";
     FifoTwice "channel.route" "no analysis covers a channel that passes a FIFO queue twice";

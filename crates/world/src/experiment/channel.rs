@@ -118,7 +118,7 @@ impl Experiment {
     pub fn sends_for_ever(&self, channel: &ChannelSpec) -> Option<ForEver> {
         let sender = channel.route[0];
         let host = self.host(sender);
-        let single = channel.source.largest_endless().is_some_and(|most| most <= host.subsystem.packet);
+        let single = channel.source.largest_untimed().is_some_and(|most| most <= host.subsystem.packet);
         let free = if single { host.costs.single_packet } else { host.costs.first_packet }.is_zero();
         let adapter = self.adapter_of(sender, self.link_out(channel, 0));
         match (channel.packet_overflow, adapter) {
@@ -203,13 +203,15 @@ pub enum SourceSpec {
         outstanding: u32,
     },
     /// Rounds of messages of a size, each sent at once when a round of another channel has arrived:
-    /// ping-pong, or ping-bulk. The first of the two in the file begins.
+    /// ping-pong, ping-bulk, or answers. A guaranteed channel of a host sends each message as soon as the
+    /// message conforms to its contract. Of channels that answer each other in a circle, the first in the
+    /// file begins.
     Rounds {
         /// Their sizes.
         sizes: Sizes,
         /// Messages of a round; at least 1.
         window: u32,
-        /// The other channel, back from where this one goes.
+        /// The other channel. It ends where this one begins.
         after: usize,
     },
     /// Messages at times of the source's own.
@@ -226,11 +228,16 @@ impl SourceSpec {
     /// Whether there is always another message, sent when the host has room or has done with one
     /// before.
     pub fn is_endless(&self) -> bool {
-        matches!(self, SourceSpec::Continuous(_) | SourceSpec::Closed { .. } | SourceSpec::Rounds { .. })
+        matches!(self, SourceSpec::Continuous(_) | SourceSpec::Closed { .. })
     }
 
-    /// The largest of its messages, if they are endless.
-    fn largest_endless(&self) -> Option<Bytes> {
+    /// Whether its messages answer others.
+    pub fn is_answer(&self) -> bool {
+        matches!(self, SourceSpec::Rounds { .. })
+    }
+
+    /// The largest of its messages, if they are endless or answers.
+    pub fn largest_untimed(&self) -> Option<Bytes> {
         match self {
             SourceSpec::Continuous(sizes)
             | SourceSpec::Closed { sizes, .. }
@@ -245,9 +252,8 @@ impl SourceSpec {
         match *self {
             SourceSpec::Continuous(sizes) => Some(Endless::new(sizes, random, None)),
             SourceSpec::Closed { sizes, outstanding } => Some(Endless::new(sizes, random, Some(outstanding))),
-            // For virtual interfaces, of which the world sends them itself.
-            SourceSpec::Rounds { .. } => None,
-            SourceSpec::None | SourceSpec::Timed { .. } => None,
+            // The world sends rounds itself.
+            SourceSpec::Rounds { .. } | SourceSpec::None | SourceSpec::Timed { .. } => None,
         }
     }
 
@@ -308,7 +314,7 @@ impl ChannelSpec {
                 }
                 SourceParameters::Adversary(_) | SourceParameters::Recorded(_) => None,
             },
-            endless => endless.largest_endless(),
+            endless => endless.largest_untimed(),
         };
         if largest.is_some_and(|largest| largest <= max_message) { min_message } else { Bytes::new(1) }
     }

@@ -175,10 +175,8 @@ pub(super) fn best_effort(
 pub(super) fn applications(experiment: &Experiment, node: usize) -> Result<Vec<Interference>, Uncovered> {
     let host = experiment.host(node);
     let of = |channel: &ChannelSpec| match &channel.source {
-        SourceSpec::None
-        | SourceSpec::Continuous(_)
-        | SourceSpec::Closed { .. }
-        | SourceSpec::Rounds { .. } => None,
+        SourceSpec::None | SourceSpec::Continuous(_) | SourceSpec::Closed { .. } => None,
+        SourceSpec::Rounds { .. } => Some(Err(Uncovered::Answers)),
         SourceSpec::Timed { parameters, .. } => Some(
             parameters
                 .envelope()

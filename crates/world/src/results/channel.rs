@@ -49,6 +49,10 @@ const DELIVERY_PERCENTILES: [(&str, ChannelColumn); 4] = [
     ("p9999", column("delivery p99.99", 17, 9).in_full()),
 ];
 
+/// Where it is from a message to the last answer.
+const RESPONSE: [(&str, ChannelColumn); 2] =
+    [("p50", column("exchange p50", 27, 9).in_full()), ("p99", column("exchange p99", 27, 9).in_full())];
+
 /// How long a program waits for a channel.
 const ESTABLISHMENT: [(&str, ChannelColumn); 1] = [("p50", column("establishment p50", 49, 3))];
 
@@ -173,6 +177,24 @@ record! {
         /// The bound on it, seconds.
         #[serde(default)]
         delay_jitter_bound: Option<f64> = number(Kind::Time, "bound on the longest delay less the shortest", column("delay jitter bound", 28, 7));
+        /// From the logical arrival of the first message of an exchange to the delivery of the last answer,
+        /// seconds; in a closed loop from the delivery of the round before, which is the time of a round.
+        /// `None` for a channel that answers no other, or begins the rounds of a loop.
+        #[serde(default)]
+        response: Option<Summary> = distribution("time to an answer of messages", &RESPONSE);
+        /// The longest of them in the *whole* run, seconds.
+        #[serde(default)]
+        response_worst: Option<f64> = number(Kind::Time, "worst time to an answer of messages", column("exchange worst", 27, 3));
+        /// The bound on it, seconds.
+        #[serde(default)]
+        response_bound: Option<f64> = number(Kind::Time, "bound on the time to an answer of messages", column("exchange bound", 27, 3));
+        /// The mean time of a round of a closed loop from the beginning of the run on, seconds; of the
+        /// channel that ends the rounds.
+        #[serde(default)]
+        round_mean: Option<f64> = number(Kind::Time, "mean time of a round", column("round mean", 27, 4));
+        /// The bound on it, seconds.
+        #[serde(default)]
+        round_bound: Option<f64> = number(Kind::Time, "bound on the mean time of a round", column("round bound", 27, 4));
         /// The bound on the share of messages that networks lose; `None` without a request.
         #[serde(default)]
         lost_bound: Option<f64> = number(Kind::Share, "bound on the share of messages that networks lose", column("loss bound", 28, 9).in_full());

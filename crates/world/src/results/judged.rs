@@ -72,6 +72,8 @@ impl Channel {
             Judged::of("time to an answer", Kind::Time, self.establishment_worst, self.establishment_bound),
             Judged::of("packets at a station", Kind::Count, backlog.0, backlog.1),
             Judged::of("delay jitter", Kind::Time, self.delay_jitter, self.delay_jitter_bound),
+            Judged::of("time of an exchange", Kind::Time, self.response_worst, self.response_bound),
+            Judged::of("mean time of a round", Kind::Time, self.round_mean, self.round_bound),
             Judged::of("jitter fraction", Kind::Share, self.jitter_fraction, self.jitter_fraction_bound),
         ]
         .into_iter()
@@ -138,6 +140,8 @@ mod tests {
             delivery_bound: Some(2.0),
             backlog_bound: Some(4000),
             delay_jitter_bound: Some(0.25),
+            response_bound: Some(8.0),
+            round_bound: Some(4.0),
             jitter_fraction_bound: Some(0.5),
             ..Channel::default()
         };
@@ -147,6 +151,8 @@ mod tests {
                 delivery_worst: Some(2.0 * share),
                 backlog: Some((4000.0 * share) as u64),
                 delay_jitter: Some(0.25 * share),
+                response_worst: Some(8.0 * share),
+                round_mean: Some(4.0 * share),
                 jitter_fraction: Some(0.5 * share),
                 ..channel.clone()
             };
@@ -160,7 +166,7 @@ mod tests {
             let figures = frames.map(|(name, value)| (name.to_string(), value)).into();
             Run { channels: vec![channel], computations: vec![computation], figures, ..Run::default() }
         };
-        assert_eq!(measured(1.0).judged().count(), 7);
+        assert_eq!(measured(1.0).judged().count(), 9);
         assert_eq!(measured(1.0).exceeded().count(), 0);
         let exceeded: Vec<_> = measured(1.001).exceeded().map(|one| (one.of, one.judged.what)).collect();
         let expected = [
@@ -168,6 +174,8 @@ mod tests {
             ("c", "time to delivery"),
             ("c", "packets at a station"),
             ("c", "delay jitter"),
+            ("c", "time of an exchange"),
+            ("c", "mean time of a round"),
             ("c", "jitter fraction"),
             ("f", "time to a budget's end"),
             ("frames_in_adapter@b", "frames in the adapter"),

@@ -19,10 +19,17 @@ pub fn conforms(channel: &ChannelSpec) -> bool {
 
 /// The same by the burst and the interval of the contract, and by `limits`.
 fn keeps(channel: &ChannelSpec, limits: Limits) -> bool {
-    let SourceSpec::Timed { parameters, .. } = &channel.source else {
-        return matches!(channel.source, SourceSpec::None);
-    };
     let spec = &channel.spec;
+    let parameters = match &channel.source {
+        SourceSpec::Timed { parameters, .. } => parameters,
+        // Answers wait until they conform to the burst and the interval of the contract.
+        SourceSpec::Rounds { .. } => {
+            let own = spec.limit();
+            return channel.class == Class::RealTime
+                && limits.contracts(*spec).all(|kept| own.implies(kept.limit()));
+        }
+        source => return matches!(source, SourceSpec::None),
+    };
     let all = |keeps: &dyn Fn(&TrafficSpec) -> bool| limits.contracts(*spec).all(|kept| keeps(&kept));
     let (sizes, arrivals) = match parameters {
         SourceParameters::Script(script) => return all(&|kept| listed(kept, &script.messages)),

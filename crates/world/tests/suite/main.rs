@@ -35,6 +35,7 @@ mod networks;
 mod notices;
 mod promised;
 mod refusal;
+mod rounds;
 mod rows;
 mod shapers;
 mod sooner;
