@@ -61,11 +61,13 @@ pub struct Effort {
     pub programs: usize,
     /// Servers in the tree of a linear program; traffic from servers beyond enters with its curve.
     pub servers: usize,
+    /// Whether servers with gates in a row are looked at together, which takes long.
+    pub rows: bool,
 }
 
 impl Default for Effort {
     fn default() -> Self {
-        Self { flows: 200, programs: 40, servers: 16 }
+        Self { flows: 200, programs: 40, servers: 16, rows: true }
     }
 }
 
@@ -83,7 +85,7 @@ pub fn bounds_where(
     effort: Effort,
     wanted: impl Fn(usize, Span) -> bool,
 ) -> Vec<Result<FlowBound, Unbounded>> {
-    let total = Total::of(network);
+    let total = Total::of(network, effort.rows);
     let mut shares = Shares::new(network, &total);
     // Analyses of a copy need its frames to count at all of its hops.
     let led = |flow: usize| {

@@ -108,8 +108,8 @@ impl Share {
 }
 
 impl Total {
-    /// Bounds of all flows of `network`.
-    pub(crate) fn of(network: &QueueNetwork) -> Self {
+    /// Bounds of all flows of `network`; those of servers with gates in a row together, if `rows`.
+    pub(crate) fn of(network: &QueueNetwork, rows: bool) -> Self {
         let per_hop = || network.flows.iter().map(|flow| vec![Span::ZERO; flow.path.len()]).collect();
         let valid = network.flows.iter().map(|flow| flow.path.len()).collect();
         let sent = vec![BTreeMap::new(); network.servers.len()];
@@ -128,7 +128,7 @@ impl Total {
         }
         let (order, ring) = network.order();
         for server in order {
-            total.visit(network, server, true);
+            total.visit(network, server, rows);
         }
         if !(0..ROUNDS).any(|_| !total.round(network, &ring)) {
             for server in ring {
@@ -148,9 +148,9 @@ impl Total {
         grew
     }
 
-    /// Bounds at `server` from the arrivals there, which are `settled` if no ring is before it; whether one
-    /// grew.
-    fn visit(&mut self, network: &QueueNetwork, server: usize, settled: bool) -> bool {
+    /// Bounds at `server` from the arrivals there; whether one grew. `rows` says whether the server may be
+    /// part of a row, if it has gates: no ring is before it.
+    fn visit(&mut self, network: &QueueNetwork, server: usize, rows: bool) -> bool {
         let mut changed = self.turn(network, server);
         let Server { rate, peak, .. } = network.servers[server];
         let visits = &network.visits[server];
@@ -161,13 +161,14 @@ impl Total {
             if let Some(sent) = share.sent {
                 self.sent[server].insert(visits[share.visits.start].level, sent);
             }
-            if settled && let Some(table) = self.timetable(network, server, &share) {
+            if rows && let Some(table) = self.timetable(network, server, &share) {
                 self.timetables[server].insert(visits[share.visits.start].level, Rc::new(table));
             }
             let visits = &visits[share.visits.clone()];
             let mut starts: BTreeMap<(Bytes, Bytes), Option<Span>> = BTreeMap::new();
+            let mut grown: BTreeMap<(&[usize], Bytes, Bytes), Span> = BTreeMap::new();
             for visit in visits {
-                let Flow { shortest: own, longest: most, .. } = network.flows[visit.flow];
+                let Flow { ref path, shortest: own, longest: most, .. } = network.flows[visit.flow];
                 let start = *starts.entry((own, most)).or_insert_with(|| share.start(own, most));
                 let Some(start) = start.filter(|start| *start <= LONGEST) else {
                     changed |= self.refuse(&[*visit]);
@@ -179,7 +180,9 @@ impl Total {
                 let delay = start.saturating_add(sending).max(before);
                 changed |= delay > before;
                 self.delay[flow][hop] = delay;
-                self.growth[flow][hop] = self.growth_in_row(network, visit, delay);
+                // Flows of one level have the same times at the same servers.
+                let in_row = grown.entry((&path[..=hop], own, most));
+                self.growth[flow][hop] = *in_row.or_insert_with(|| self.growth_in_row(network, visit, delay));
                 let start = self.growth[flow][hop] - sending;
                 let fastest = peak.time_for_ceil(own).saturating_sub(Span::from_ps(1));
                 let slower = if peak == rate { Span::ZERO } else { rate.time_for_ceil(own) - fastest };

@@ -210,10 +210,11 @@ impl Timetable {
             Sent { fits, all: fits + longest }
         };
         let by_bits = latest(&instants, |before, from| {
-            self.steps.begins_from(from, come(before).0.saturating_sub(own), in_bits)
+            self.steps.begins_from(from, come(before).0.saturating_sub(own), in_bits, |step| step.bits)
         });
         let by_frames = latest(&instants, |before, from| {
-            self.steps.begins_from(from, come(before).1.saturating_sub(1) * longest, in_frames)
+            let before = come(before).1.saturating_sub(1) * longest;
+            self.steps.begins_from(from, before, in_frames, |step| step.frames)
         });
         let by_bits = by_bits.map(|begins| begins + own.div_ceil(link));
         let by_frames = by_frames.map(|begins| begins + most.div_ceil(link));
@@ -251,26 +252,42 @@ impl Steps {
     /// Latest begin of a frame that has `amount` before it, in a backlog that begins at `from`; `None` if it
     /// never begins.
     ///
-    /// `sent` is the traffic of a window by its room before a last frame of the longest size.
-    fn begins_from(&self, from: u128, amount: u128, sent: impl Fn(u128) -> Sent) -> Option<u128> {
+    /// `part` is the traffic of a window by its room before a last frame of the longest size, and `whole`
+    /// that of a whole window.
+    fn begins_from(
+        &self,
+        from: u128,
+        amount: u128,
+        part: impl Fn(u128) -> Sent,
+        whole: impl Fn(&Step) -> Sent,
+    ) -> Option<u128> {
         let (at, mut left) = (from + self.latency, amount);
-        let room = |time: u128| (time * self.link).checked_sub(self.longest);
-        let sends = |step: &Step| room(step.length).is_some_and(|room| sent(room).all > 0);
-        if left > 0 && !self.steps.iter().any(sends) {
+        let each: u128 = self.steps.iter().map(|step| whole(step).all).sum();
+        if left > 0 && each == 0 {
             return None;
         }
         // A window of the cycle before can go on.
         let mut cycle = (at / self.cycle - 1) * self.cycle;
         loop {
+            if at < cycle && left > each {
+                // Cycles of whole windows, all of which are sent before.
+                let passed = (left - 1) / each;
+                left -= passed * each;
+                cycle += passed * self.cycle;
+            }
             for step in &self.steps {
                 let begin = cycle + step.begin;
                 let end = begin + step.open;
-                let first = match at < begin {
-                    true => end - step.length,
-                    false => at + step.blocked(self.longest.div_ceil(self.link)),
+                let (first, Sent { fits, all }) = if at < begin {
+                    (end - step.length, whole(step))
+                } else {
+                    let first = at + step.blocked(self.longest.div_ceil(self.link));
+                    let room = |time: u128| (time * self.link).checked_sub(self.longest);
+                    let Some(room) = end.checked_sub(first).and_then(room).filter(|_| at < end) else {
+                        continue;
+                    };
+                    (first, part(room))
                 };
-                let Some(room) = end.checked_sub(first).and_then(room).filter(|_| at < end) else { continue };
-                let Sent { fits, all } = sent(room);
                 if left <= fits {
                     return Some(first + left.div_ceil(self.link));
                 }

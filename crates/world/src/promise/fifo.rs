@@ -23,6 +23,7 @@
 
 mod answer;
 mod behind;
+mod copies;
 mod metered;
 mod present;
 mod server;
@@ -38,6 +39,7 @@ use laxity_units::{Bytes, Span};
 
 use self::answer::Answer;
 pub(super) use self::behind::{goes_on, late, stations_behind};
+use self::copies::before_copy;
 pub(super) use self::server::of_host;
 use self::server::{frames, further, limits, server};
 use super::admit::All;
@@ -45,7 +47,7 @@ use super::answer::{Hop, Refused};
 use super::refusal::are_copies;
 use super::table::{Reservation, Tables, on_path};
 use crate::coverage::{Uncovered, keeps_order, passes, queue};
-use crate::experiment::{ChannelSpec, CopyOf, Experiment};
+use crate::experiment::{ChannelSpec, CopyOf, Experiment, Outlet};
 use crate::traffic::conformance::keeps_contract;
 
 /// The rounding of the period of a source.
@@ -69,18 +71,22 @@ pub(super) fn admit(
         senders.iter().any(|station| queues[*station].is_some())
     };
     let reserved = |i: &usize| matches!(answers[*i], Some(Ok(_)));
+    let has_gates = |outlet: &Outlet| outlet.config.selection.as_ref().is_some_and(|it| it.gates.is_some());
+    let gated = experiment.outlets.iter().any(has_gates);
     let mut active: Vec<usize> = (0..answers.len()).filter(|i| passes(i) && reserved(i)).collect();
     loop {
-        let of = |active: &[usize], least| {
+        let of = |active: &[usize], looks| {
             let all = All::of(experiment, tables, notices);
-            Part { experiment, queues: &queues, all: &all, answers, least }.answers(active)
+            Part { experiment, queues: &queues, all: &all, answers, looks }.answers(active)
         };
         let late =
             |answers: &[Answer]| answers.iter().position(|answer| matches!(answer, Answer::Refused(..)));
-        let fits = |active: &[usize]| late(&of(active, false)).is_none();
+        let kept = |answers: Vec<Answer>| answers.iter().all(|answer| matches!(answer, Answer::Kept(_)));
+        let at_a_glance = |active: &[usize]| gated && kept(of(active, Looks::Glance));
+        let fits = |active: &[usize]| at_a_glance(active) || late(&of(active, Looks::Needed)).is_none();
         let (mut found, mut number) = (Vec::new(), active.len());
         if fits(&active) {
-            found = of(&active, true);
+            found = of(&active, Looks::Least);
         } else {
             // The first channel with which a deadline is not kept: more traffic shortens no bound.
             let mut kept = 0;
@@ -105,7 +111,7 @@ pub(super) fn admit(
             return;
         }
         let refused = active[number - 1];
-        let mut found = of(&active[..number], false);
+        let mut found = of(&active[..number], Looks::Needed);
         let place = late(&found);
         let whose = place.map(|place| active[place]).filter(|late| *late != refused);
         let refusal = match place.map(|place| found.swap_remove(place)) {
@@ -131,21 +137,6 @@ pub(super) fn admit(
         }
         tables.settle(experiment, answers);
     }
-}
-
-/// The first hop of channel `i` without a promise to the channel that it is a copy of, and why there is none.
-fn before_copy(
-    experiment: &Experiment,
-    answers: &[Option<Result<Reservation, Refused>>],
-    i: usize,
-) -> Option<(usize, Uncovered)> {
-    let CopyOf { channel, hops } = experiment.channels[i].copy?;
-    let sent = answers[channel].as_ref()?.as_ref().ok()?;
-    let (_, why) = sent.unbounded?;
-    let of_queues = sent.queues.iter().map(|hop| hop.hop);
-    let known: BTreeSet<usize> =
-        on_path(experiment, answers, channel).map(|reserved| reserved.hop).chain(of_queues).collect();
-    (0..hops).find(|hop| !known.contains(hop)).map(|hop| (hop, why))
 }
 
 /// Whether a real-time channel of `experiment` passes a FIFO queue.
@@ -176,8 +167,18 @@ struct Part<'a> {
     queues: &'a [Option<Result<(), Uncovered>>],
     all: &'a All<'a>,
     answers: &'a [Option<Result<Reservation, Refused>>],
-    /// Bounds are the least of all analyses; else only where a deadline needs more than the first.
-    least: bool,
+    looks: Looks,
+}
+
+/// How much is looked at for a bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Looks {
+    /// As `Needed`, without rows of gates.
+    Glance,
+    /// Further analyses where a deadline needs more than the first.
+    Needed,
+    /// Bounds are the least of all analyses.
+    Least,
 }
 
 /// A channel as it enters queues in a row.
@@ -458,34 +459,17 @@ impl Part<'_> {
             let row: Option<usize> = of[flow];
             row.and_then(|row| entries[row].room).is_some_and(|room| delay > room)
         };
-        let bounds =
-            bounds_where(&network, Effort::default(), |flow, delay| self.least || needed(flow, delay));
+        let effort = Effort { rows: self.looks != Looks::Glance, ..Effort::default() };
+        let wanted = |flow: usize, delay: Span| self.looks == Looks::Least || needed(flow, delay);
+        let bounds = bounds_where(&network, effort, wanted);
         let mut found: Vec<Option<Found>> = entries.iter().map(|_| None).collect();
         for (row, bound) in of.iter().zip(bounds) {
             if let Some(row) = *row {
                 found[row] = Some(bound);
             }
         }
-        for row in 0..entries.len() {
-            self.share(row, entries, &mut found);
-        }
+        self.share(entries, &mut found);
         found
-    }
-
-    /// Gives a copy the bounds of the channel that is copied at the queues that both pass: packets have the
-    /// deadlines of that channel there.
-    fn share(&self, row: usize, entries: &[Entry], found: &mut [Option<Found>]) {
-        let own = &entries[row];
-        let Some(CopyOf { channel, hops }) = self.channel(own).copy else { return };
-        let Some(shared) = hops.checked_sub(own.hops.start).filter(|shared| *shared > 0) else { return };
-        let sent = |entry: &Entry| entry.channel == channel && entry.hops.start == own.hops.start;
-        let sent = entries[..row].iter().position(sent);
-        let Some(Some(Ok(sent))) = sent.map(|sent| found[sent].clone()) else { return };
-        let Some(Ok(own)) = &mut found[row] else { return };
-        for (place, passed) in own.passed.iter_mut().enumerate() {
-            let last = place.min(shared - 1).min(sent.passed.len() - 1);
-            *passed = if place < shared { sent.passed[last] } else { sent.passed[last].max(*passed) };
-        }
     }
 }
 
