@@ -117,6 +117,8 @@ pub struct Reassembly {
     epoch: u32,
     reservation: Reservation,
     states: Box<[State]>,
+    /// Partial ones of them. A channel of short messages never has one, and then no packet reads the states.
+    partial: usize,
     /// `buffers` times `M_max` bytes.
     payload: Box<[u8]>,
     /// `buffers` times a bit for each packet of the largest message.
@@ -136,6 +138,7 @@ impl Reassembly {
             epoch,
             reservation,
             states: vec![State::Free; buffers].into(),
+            partial: 0,
             payload: vec![0; buffers * reservation.sizes.message as usize].into(),
             arrived: vec![0; buffers * marks(reservation.sizes)].into(),
             next: 0,
@@ -267,6 +270,7 @@ impl Reassembly {
             return PacketArrival::Partial;
         }
         self.states[index] = State::Complete { length };
+        self.partial -= 1;
         self.deliver(header.message);
         PacketArrival::Complete(Buffer { index })
     }
@@ -292,12 +296,14 @@ impl Reassembly {
         self.arrived[index * marks..(index + 1) * marks].fill(0);
         self.states[index] =
             State::Partial { message: header.message, length, missing: header.fragments, since: now };
+        self.partial += 1;
         Some(index)
     }
 
     /// Partial messages: buffer, number, and the arrival of the first packet.
     fn partial(&self) -> impl Iterator<Item = (usize, u64, Time)> + '_ {
-        self.states.iter().enumerate().filter_map(|(index, state)| match *state {
+        let states = if self.partial == 0 { &[] } else { &self.states[..] };
+        states.iter().enumerate().filter_map(|(index, state)| match *state {
             State::Partial { message, since, .. } => Some((index, message, since)),
             State::Free | State::Complete { .. } => None,
         })
@@ -312,9 +318,13 @@ impl Reassembly {
     /// Messages below `next` are over: their buffers are free.
     fn advance(&mut self, next: u64) {
         self.next = next;
+        if self.partial == 0 {
+            return;
+        }
         for state in &mut self.states {
             if matches!(state, State::Partial { message, .. } if *message < next) {
                 *state = State::Free;
+                self.partial -= 1;
             }
         }
     }
