@@ -13,6 +13,7 @@ use crate::flow::{Key, apart, key, number, wire};
 use crate::frame::{encoded, one_packet};
 use crate::link::{Frame, Kind};
 use crate::node::{DATAGRAM, Node};
+use crate::timers::Due;
 
 /// Nodes that a datagram, or a record of clocks, passes at most.
 pub(crate) const MOST_HOPS: u64 = 32;
@@ -101,6 +102,7 @@ impl Node {
     pub(crate) fn send(
         &mut self,
         now: Time,
+        program: Program,
         channel: GlobalChannelId,
         payload: &[u8],
     ) -> Result<Time, Failure> {
@@ -108,7 +110,8 @@ impl Node {
         let unpoliced = self.broken(NodeFault::ContractNotPoliced);
         let (whole, cut) =
             (self.broken(NodeFault::LocalDeadlineIgnored), self.broken(NodeFault::LastPacketLost));
-        let source = self.sources.get_mut(&channel).ok_or(unfit)?;
+        let source = self.sources.get_mut(&channel).filter(|source| source.program == program);
+        let source = source.ok_or(Failure::NotYours)?;
         let version = source.used.ok_or(unfit)?;
         let flow = self.flows.get_mut(&(channel, version)).ok_or(unfit)?;
         let deadline = flow.deadline.ok_or(unfit)?;
@@ -164,7 +167,7 @@ impl Node {
         frame: &[u8],
     ) {
         let of = key(header);
-        let Some(flow) = self.flows.get(&of).filter(|flow| flow.place.from == Some(from)) else {
+        let Some(flow) = self.flows.get_mut(&of).filter(|flow| flow.place.from == Some(from)) else {
             return self.counters.drop(DropCause::Unknown);
         };
         if flow.deadline.is_none() {
@@ -178,7 +181,17 @@ impl Node {
         }
         let due = arrived.saturating_add(left);
         match flow.place.to {
-            None => self.on_arrival(now, of, header, payload, due),
+            None => {
+                let (taken, terms) = (flow.take(now, header, payload), (flow.rest, flow.contract.deadline));
+                let until = flow.partial_until();
+                self.timers.set(&mut flow.armed, until, Due::Partial(of));
+                match taken {
+                    Ok(Some(message)) => self.on_message(now, of, header, (message, due), terms),
+                    Ok(None) => {}
+                    Err(_) if self.broken(NodeFault::DuplicateDelivered) => self.repeat(of, header, payload),
+                    Err(cause) => self.counters.drop(cause),
+                }
+            }
             Some(to) => self.relay(now, (of, to), header, payload, frame, due),
         }
     }

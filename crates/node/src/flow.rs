@@ -5,10 +5,13 @@ use laxity_signalling::HeldContract;
 use laxity_signalling::contract::ChannelContract;
 use laxity_signalling::identity::{GlobalChannelId, Version};
 use laxity_signalling::resources::{ChannelPlace, ReservationId};
-use laxity_transport::{FragmentSizes, Reassembly, Reservation, TransportHeader, WireChannelId as Wire};
+use laxity_transport::{
+    FragmentSizes, PacketArrival, Reassembly, Reservation, TransportHeader, WireChannelId as Wire,
+};
 use laxity_units::{Span, Time};
 
 use crate::config::{NodeConfig, regulated};
+use crate::counters::DropCause;
 
 /// Messages that can be partial at once.
 pub(crate) const BUFFERS: u32 = 2;
@@ -99,6 +102,36 @@ impl Flow {
             reassembly,
             armed: None,
         })
+    }
+
+    /// At the destination: the message that a packet completes, if it completes one.
+    ///
+    /// # Errors
+    /// The packet is dropped.
+    pub(crate) fn take(
+        &mut self,
+        now: Time,
+        header: &TransportHeader,
+        payload: &[u8],
+    ) -> Result<Option<Vec<u8>>, DropCause> {
+        let reassembly = self.reassembly.as_mut().ok_or(DropCause::Unknown)?;
+        // Reassembly numbers the messages of one contract.
+        let header = TransportHeader { message: u64::from(header.message as u32), ..*header };
+        match reassembly.accept(now, &header, payload) {
+            PacketArrival::Whole(message) => Ok(Some(message.to_vec())),
+            PacketArrival::Complete(buffer) => {
+                let message = reassembly.message(&buffer).to_vec();
+                reassembly.release(buffer);
+                Ok(Some(message))
+            }
+            PacketArrival::Partial => Ok(None),
+            PacketArrival::Ignored(_) => Err(DropCause::Old),
+        }
+    }
+
+    /// When a partial message is given up.
+    pub(crate) fn partial_until(&self) -> Option<Time> {
+        self.reassembly.as_ref()?.poll_timeout()
     }
 
     /// Until when link time that is used counts.

@@ -196,8 +196,7 @@ impl Node {
                 Ok(Response::Done)
             }
             Command::Send(channel, payload) => {
-                self.check(program, channel)?;
-                let due = self.send(now, channel, &payload)?;
+                let due = self.send(now, program, channel, &payload)?;
                 return Ok(Response::Accepted { due: self.steady.clock_at(due) });
             }
             Command::Receive(port) => return self.receive(program, port),
@@ -226,8 +225,7 @@ impl Node {
         payload: &[u8],
     ) -> Result<Time, Failure> {
         let now = self.time(now);
-        self.check(program, channel)?;
-        let due = self.send(now, channel, payload)?;
+        let due = self.send(now, program, channel, payload)?;
         Ok(self.steady.clock_at(due))
     }
 

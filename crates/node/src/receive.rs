@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use laxity_signalling::contract::ChannelContract;
 use laxity_signalling::identity::{GlobalChannelId, Port, Program, Version};
-use laxity_transport::{PacketArrival, TransportHeader};
+use laxity_transport::TransportHeader;
 use laxity_units::{Span, Time};
 
 use crate::command::{Failure, ProgramMessage, Response};
@@ -65,60 +65,50 @@ impl Receiver {
 }
 
 impl Node {
-    /// A packet arrived at its destination; its message is due at `due`.
-    pub(crate) fn on_arrival(
+    /// A packet completed a message at its destination, which is due at `due`. The terms of the contract
+    /// are what its deadline leaves, and the deadline.
+    pub(crate) fn on_message(
         &mut self,
         now: Time,
         of: Key,
         header: &TransportHeader,
-        payload: &[u8],
-        due: Time,
+        (payload, due): (Vec<u8>, Time),
+        (rest, bound): (Span, Span),
     ) {
-        let repeats = self.broken(NodeFault::DuplicateDelivered);
         let unordered = self.broken(NodeFault::OrderIgnored);
-        let Some(flow) = self.flows.get_mut(&of) else { return self.counters.drop(DropCause::Unknown) };
-        let Some(reassembly) = &mut flow.reassembly else { return self.counters.drop(DropCause::Unknown) };
         let number = header.message as u32;
-        let header = TransportHeader { message: number.into(), ..*header };
-        let arrival = reassembly.accept(now, &header, payload);
-        let message = match arrival {
-            PacketArrival::Whole(message) => Some(message.to_vec()),
-            PacketArrival::Complete(buffer) => {
-                let message = reassembly.message(&buffer).to_vec();
-                reassembly.release(buffer);
-                Some(message)
-            }
-            PacketArrival::Partial => None,
-            PacketArrival::Ignored(_) if repeats && header.fragments == 1 => {
-                let Some(receiver) = self.receivers.get(&of.0) else { return };
-                let (channel, payload) = (Some(of.0), payload.to_vec());
-                let queue = self.queues.entry(receiver.port).or_default();
-                let bound = flow.contract.deadline;
-                let delay = header.age;
-                return queue.push(ProgramMessage { channel, number, payload, delay, bound, lost: 0 });
-            }
-            PacketArrival::Ignored(_) => return self.counters.drop(DropCause::Old),
-        };
-        self.timers.set(&mut flow.armed, reassembly.poll_timeout(), Due::Partial(of));
-        let (rest, bound) = (flow.rest, flow.contract.deadline);
-        let (Some(payload), Some(receiver)) = (message, self.receivers.get_mut(&of.0)) else { return };
+        let Some(receiver) = self.receivers.get_mut(&of.0) else { return };
         if number < receiver.expected {
             return self.counters.drop(DropCause::Old);
         }
-        let changing = self.flows.range((of.0, Version(0))..of).next().is_some();
+        // There is no contract before the first one.
+        let before = (of.0, Version::FIRST)..of;
+        let changing = of.1 > Version::FIRST && self.flows.range(before).next().is_some();
         let rest = if changing { rest } else { Span::ZERO };
         let (due, age) = (due.saturating_add(rest), (header.age, now));
         let held = Held { due, payload, age, bound, within: None };
         if number == receiver.expected && receiver.held.is_empty() && !unordered {
             receiver.expected = number.saturating_add(1);
-            let port = receiver.port;
-            return self.put(now, of.0, port, (number, held));
+            let (port, lost) = (receiver.port, std::mem::take(&mut receiver.lost));
+            return self.put(now, of.0, (port, lost), (number, held));
         }
         if receiver.held.len() as u64 >= receiver.most.values().sum::<u64>() {
             return self.counters.drop(DropCause::Buffers);
         }
         receiver.held.insert(number, held);
         self.deliver(now, of.0);
+    }
+
+    /// With a fault: delivers a packet that arrived before once more.
+    pub(crate) fn repeat(&mut self, of: Key, header: &TransportHeader, payload: &[u8]) {
+        let (Some(receiver), Some(flow)) = (self.receivers.get(&of.0), self.flows.get(&of)) else { return };
+        if header.fragments > 1 {
+            return self.counters.drop(DropCause::Old);
+        }
+        let (channel, number, payload) = (Some(of.0), header.message as u32, payload.to_vec());
+        let (delay, bound) = (header.age, flow.contract.deadline);
+        let message = ProgramMessage { channel, number, payload, delay, bound, lost: 0 };
+        self.queues.entry(receiver.port).or_default().push(message);
     }
 
     /// A message of a channel within the node waits for its logical arrival `at`.
@@ -158,7 +148,8 @@ impl Node {
                 return self.timers.set(&mut receiver.armed, next, Due::Deliver(channel));
             };
             let (number, held) = next.remove_entry();
-            receiver.lost = receiver.lost.saturating_add(number.saturating_sub(receiver.expected));
+            let lost = receiver.lost.saturating_add(number.saturating_sub(receiver.expected));
+            receiver.lost = 0;
             receiver.expected = if unordered { 0 } else { number.saturating_add(1) };
             let port = receiver.port;
             let flow = held.within.and_then(|version| self.flows.get_mut(&(channel, version)));
@@ -167,20 +158,28 @@ impl Node {
                 flow.waiting = flow.waiting.saturating_sub(packets.into());
                 flow.left = flow.left.max(Some(held.age.1));
             }
-            self.put(now, channel, port, (number, held));
+            self.put(now, channel, (port, lost), (number, held));
         }
     }
 
-    /// Puts a message into the queue of the program.
-    fn put(&mut self, now: Time, channel: GlobalChannelId, port: Port, (number, held): (u32, Held)) {
+    /// Puts a message, before which `lost` ones did not arrive, into the queue of the program.
+    fn put(
+        &mut self,
+        now: Time,
+        channel: GlobalChannelId,
+        (port, lost): (Port, u32),
+        (number, held): (u32, Held),
+    ) {
         let waiting = self.queues.get(&port).map_or(0, Queue::of_channels);
         if waiting as u64 >= self.config.places {
+            if let Some(receiver) = self.receivers.get_mut(&channel) {
+                receiver.lost = lost;
+            }
             return self.counters.drop(DropCause::ReceiveQueue);
         }
         let (age, arrived) = held.age;
         let delay = age.saturating_add(now.saturating_since(arrived));
         let Held { payload, bound, .. } = held;
-        let lost = self.receivers.get_mut(&channel).map_or(0, |receiver| std::mem::take(&mut receiver.lost));
         let message = ProgramMessage { channel: Some(channel), number, payload, delay, bound, lost };
         self.queues.entry(port).or_default().push(message);
         self.counters.delivered += 1;
