@@ -76,8 +76,6 @@ pub(crate) struct Engine {
     pub(crate) outboxes: BTreeMap<Program, Outbox>,
     pub(crate) inboxes: BTreeMap<Port, Inbox>,
     pub(crate) waiting: BTreeMap<GlobalChannelId, Waiting>,
-    /// The slots of channels that begin here.
-    pub(crate) slots: BTreeMap<GlobalChannelId, (Program, u32)>,
     pub(crate) ledger: Ledger,
     pub(crate) stalls: Stalls,
     /// CPU time of the turns that had something to do.
@@ -144,7 +142,6 @@ impl Engine {
             outboxes: BTreeMap::new(),
             inboxes: BTreeMap::new(),
             waiting: BTreeMap::new(),
-            slots: BTreeMap::new(),
             ledger: Ledger::new(own, packet),
             stalls,
             work: Span::ZERO,
@@ -272,13 +269,12 @@ impl Engine {
                 done = Done::All;
                 wire.transmit(now, &mut frame);
                 let Some(departure) = self.node.poll_departure() else { continue };
-                self.ledger.departed(&departure, wire.hosts(), wire.idle_at, &self.stalls);
-                let slot = departure.channel.and_then(|channel| self.slots.get(&channel));
+                let slot = self.ledger.departed(&departure, wire.hosts(), wire.idle_at, &self.stalls);
                 if let Some((program, slot)) = slot
-                    && let Some(outbox) = self.outboxes.get(program)
+                    && let Some(outbox) = self.outboxes.get(&program)
                 {
-                    outbox.transmitted(*slot);
-                    self.changed.push((*program, *slot));
+                    outbox.transmitted(slot);
+                    self.changed.push((program, slot));
                 }
             }
             wire.flush();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use laxity_node::{Departure, ProgramMessage};
-use laxity_signalling::identity::{GlobalChannelId, NodeId};
+use laxity_signalling::identity::{GlobalChannelId, NodeId, Program};
 use laxity_units::{Span, Time};
 
 use crate::stalls::Stalls;
@@ -27,6 +27,8 @@ pub(crate) struct Account {
     pub(crate) since: Time,
     /// Messages of the channel are delivered at this node.
     ends_here: bool,
+    /// The program and its slot, if the channel begins here.
+    slot: Option<(Program, u32)>,
 }
 
 /// The counts of a node.
@@ -98,18 +100,43 @@ impl Ledger {
         self.account(now, channel).ends_here = true;
     }
 
-    /// A channel is over.
-    pub(crate) fn closed(&mut self, channel: GlobalChannelId) {
-        self.accounts.remove(&channel);
+    /// A channel begins here, in that slot of a program.
+    pub(crate) fn begun(&mut self, now: Time, channel: GlobalChannelId, slot: (Program, u32)) {
+        self.account(now, channel).slot = Some(slot);
+    }
+
+    /// The slot of a channel that begins here.
+    pub(crate) fn slot(&self, channel: GlobalChannelId) -> Option<(Program, u32)> {
+        self.accounts.get(&channel)?.slot
+    }
+
+    /// A program is gone: its channels, which have no slot from here on.
+    pub(crate) fn vacate(&mut self, program: Program) -> Vec<GlobalChannelId> {
+        let of = |(channel, account): (&GlobalChannelId, &mut Account)| {
+            account.slot.take_if(|(owner, _)| *owner == program).map(|_| *channel)
+        };
+        self.accounts.iter_mut().filter_map(of).collect()
+    }
+
+    /// A channel is over. The answer is its slot, if it had one.
+    pub(crate) fn closed(&mut self, channel: GlobalChannelId) -> Option<(Program, u32)> {
+        self.accounts.remove(&channel)?.slot
     }
 
     /// A promised packet left; its link was last idle at `idle_at`. It is late if it left by more than
-    /// the stated delay of the hosts after its local deadline.
-    pub(crate) fn departed(&mut self, departure: &Departure, hosts: Span, idle_at: Time, stalls: &Stalls) {
+    /// the stated delay of the hosts after its local deadline. The answer is the slot of its channel, if
+    /// that begins here.
+    pub(crate) fn departed(
+        &mut self,
+        departure: &Departure,
+        hosts: Span,
+        idle_at: Time,
+        stalls: &Stalls,
+    ) -> Option<(Program, u32)> {
         let late = departure.lateness().saturating_sub(hosts);
         let Some(channel) = departure.channel else {
             self.late_signals += u64::from(!late.is_zero());
-            return;
+            return None;
         };
         let is_late = !late.is_zero();
         let mut covered = false;
@@ -129,6 +156,7 @@ impl Ledger {
         account.missed += u64::from(is_late);
         account.attributed += u64::from(covered);
         account.messages += relayed;
+        account.slot
     }
 
     /// A message was delivered to its receiver.
@@ -195,7 +223,7 @@ mod tests {
         ledger.delivered(Time::MAX, channel, &message(6, 3));
         let Account { messages, missed, lost, since, .. } = ledger.get(channel);
         assert_eq!((messages, missed, lost, since), (2, 1, 3, AT));
-        ledger.closed(channel);
+        assert_eq!(ledger.closed(channel), None);
         assert_eq!((ledger.get(channel).missed, ledger.missed, ledger.attributed, ledger.lost), (0, 1, 0, 3));
     }
 }

@@ -61,14 +61,14 @@ impl Engine {
                 self.of_slot(now, request, (program, slot), Command::Close, close);
             }
             ToEngine::Delete(request, channel) => {
-                let Some((program, slot)) = self.slots.get(&channel).copied() else {
+                let Some((program, slot)) = self.ledger.slot(channel) else {
                     return self.done(request, Outcome::Unknown);
                 };
                 let close = |request| Waiting::Close(request, None);
                 self.of_slot(now, request, (program, slot), Command::Close, close);
             }
             ToEngine::Renegotiate(request, channel, contract) => {
-                let Some((program, slot)) = self.slots.get(&channel).copied() else {
+                let Some((program, slot)) = self.ledger.slot(channel) else {
                     return self.done(request, Outcome::Unknown);
                 };
                 let command = |channel| Command::Change(channel, contract);
@@ -126,17 +126,13 @@ impl Engine {
     /// A program is gone: its channels are closed, and those to its receivers.
     fn detach(&mut self, now: Time, program: Program) {
         self.remove(program);
-        let of = |(channel, (owner, _)): (&GlobalChannelId, &(Program, u32))| {
-            (*owner == program).then_some(*channel)
-        };
-        let mut channels: Vec<GlobalChannelId> = self.slots.iter().filter_map(of).collect();
+        let mut channels = self.ledger.vacate(program);
         let opening = self
             .waiting
             .iter()
             .filter(|(_, waiting)| matches!(waiting, Waiting::Open(_, of, _) if *of == program));
         channels.extend(opening.map(|(channel, _)| *channel));
         for channel in channels {
-            self.slots.remove(&channel);
             let _ = self.node.command(now, program, Command::Close(channel));
         }
         let ports: Vec<Port> = self
@@ -170,7 +166,7 @@ impl Engine {
             SourceEvent::Refused { channel, refused } => self.finish(channel, Outcome::Refused(refused)),
             SourceEvent::Changed { channel, version, .. } => {
                 let held = self.node.manager().held_of(channel).find(|held| held.version == version);
-                let slot = self.slots.get(&channel).copied();
+                let slot = self.ledger.slot(channel);
                 if let (Some(held), Some((program, slot))) = (held, slot)
                     && let Some(outbox) = self.outboxes.get_mut(&program)
                 {
@@ -202,7 +198,7 @@ impl Engine {
                 }
             }
             SourceEvent::Ended { channel } => {
-                self.ledger.closed(channel);
+                let _ = self.ledger.closed(channel);
                 if let Some(program) = program {
                     self.answer(FromEngine::Ended(program, channel));
                 }
@@ -223,13 +219,12 @@ impl Engine {
             let _ = self.node.command(now, program, Command::Close(channel));
             return self.done(request, Outcome::Failed(Failure::TooMany));
         };
-        self.slots.insert(channel, (program, slot));
+        self.ledger.begun(self.clock.now(), channel, (program, slot));
         self.done(request, Outcome::Opened(slot, channel));
     }
 
     fn forget(&mut self, channel: GlobalChannelId, state: SlotState) -> Option<(Program, u32)> {
-        self.ledger.closed(channel);
-        let (program, slot) = self.slots.remove(&channel)?;
+        let (program, slot) = self.ledger.closed(channel)?;
         if let Some(outbox) = self.outboxes.get_mut(&program) {
             outbox.end(slot, state);
         }
@@ -304,8 +299,8 @@ impl Engine {
 
     /// The name of the receiver of a channel that begins here.
     fn name_of(&self, channel: GlobalChannelId) -> String {
-        let open =
-            self.slots.get(&channel).and_then(|(program, slot)| self.outboxes.get(program)?.channel(*slot));
+        let slot = self.ledger.slot(channel);
+        let open = slot.and_then(|(program, slot)| self.outboxes.get(&program)?.channel(slot));
         open.map(|open| open.name.clone()).unwrap_or_default()
     }
 
