@@ -60,11 +60,11 @@ impl Bell {
         let _ = nix::unistd::read(&self.0, &mut [0; 8]);
     }
 
-    /// Sleeps until it rings, for at most `most`; may return earlier.
-    pub fn sleep(&self, most: PollTimeout) {
+    /// Sleeps until it rings, for at most `most`; may return earlier. Whether it rings: until it is
+    /// silenced, further sleeps end at once.
+    pub fn sleep(&self, most: PollTimeout) -> bool {
         let mut files = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
-        let _ = poll(&mut files, most);
-        self.silence();
+        poll(&mut files, most).is_ok_and(|ready| ready > 0)
     }
 }
 

@@ -45,6 +45,8 @@ pub struct Listener {
     port: u32,
     consumer: RecordConsumer,
     bell: Bell,
+    /// The last sleep ended by a ring. It is forgotten before the next sleep, behind the message.
+    rung: bool,
     /// Datagrams of the last packet.
     packed: Packed,
 }
@@ -54,7 +56,8 @@ impl Listener {
         let [memory, bell] = <[OwnedFd; 2]>::try_from(files).map_err(|_| Error::Garbled)?;
         let memory = Arc::new(Memory::map(&memory, ring::bytes(CAPACITY))?);
         let consumer = RecordConsumer::new(&memory, 0, CAPACITY);
-        Ok(Self { inner: inner.clone(), port, consumer, bell: Bell::of(bell), packed: Packed::default() })
+        let (bell, packed) = (Bell::of(bell), Packed::default());
+        Ok(Self { inner: inner.clone(), port, consumer, bell, rung: false, packed })
     }
 
     /// The next message; waits for it.
@@ -137,8 +140,11 @@ impl Listener {
         if self.inner.is_lost() {
             return Err(Error::Disconnected);
         }
+        if std::mem::take(&mut self.rung) {
+            self.bell.silence();
+        }
         if self.arm() {
-            self.bell.sleep(most);
+            self.rung = self.bell.sleep(most);
         }
         Ok(())
     }
