@@ -40,12 +40,8 @@ const FULL_SLEEP: Span = Span::from_ms(2);
 const REQUESTS: usize = 16;
 /// Batches of frames that one turn takes from a link.
 const BATCHES: usize = 4;
-/// Bells that one wake-up silences; others ring on.
-const BELLS: usize = 32;
-/// Watched files: sockets, the bell of control, and from here on the bells of programs.
-const SOCKET: u64 = 0;
-const CONTROL: u64 = 1;
-const PROGRAMS: u64 = 2;
+/// Events that one wake-up takes; further ones end the next sleep at once.
+const EVENTS: usize = 32;
 
 /// The request of a program that a channel waits for.
 #[derive(Debug)]
@@ -81,8 +77,8 @@ pub(crate) struct Engine {
     /// CPU time of the turns that had something to do.
     pub(crate) work: Span,
     requests: Consumer<ToEngine>,
-    /// The bell of control, which this side sleeps on.
-    request_bell: Bell,
+    /// The bell of control, kept for the set that watches it.
+    _request_bell: Bell,
     answers: Producer<FromEngine>,
     answer_bell: Bell,
     /// Answers that the ring has no room for.
@@ -132,9 +128,9 @@ impl Engine {
         let node = Node::new(config, jitter).map_err(Unstarted::Node)?;
         let files = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         for wire in &wires {
-            files.add(wire.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, SOCKET))?;
+            files.add(wire.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
         }
-        files.add(ends.request_bell.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, CONTROL))?;
+        files.add(ends.request_bell.as_fd(), ring())?;
         Ok(Self {
             clock,
             node: Logged::new(node, journal),
@@ -146,7 +142,7 @@ impl Engine {
             stalls,
             work: Span::ZERO,
             requests: ends.requests,
-            request_bell: ends.request_bell,
+            _request_bell: ends.request_bell,
             answers: ends.answers,
             answer_bell: ends.answer_bell,
             backlog: VecDeque::new(),
@@ -171,23 +167,30 @@ impl Engine {
                 self.work = self.work.saturating_add(used);
             }
             match (done, self.idle) {
-                (Done::Nothing, _) => self.pause(),
+                // Input that arrives from here on ends the sleep, so no turn has to poll for it first.
+                (Done::Nothing, _) | (Done::All, Idle::Sleep) => self.pause(),
                 // A program on this processor has what it waits for.
                 (Done::All, Idle::Yield) => std::thread::yield_now(),
-                (Done::All | Done::Part, _) => {}
+                (Done::All, Idle::Spin) | (Done::Part, _) => {}
             }
         }
     }
 
     /// Takes and does what is there, within the limits of a turn.
-    pub(crate) fn turn(&mut self, now: Time) -> Done {
+    pub(crate) fn turn(&mut self, mut now: Time) -> Done {
         let mut done = Done::Nothing;
         for _ in 0..REQUESTS {
             let Ok(request) = self.requests.pop() else { break };
             done = Done::Part;
             self.serve(now, request);
         }
-        done = done.max(self.take_frames(now)).max(self.take_messages(now));
+        // Messages leave before the sockets are read, which takes a system call for each.
+        let messages = self.take_messages(now);
+        if messages != Done::Nothing {
+            done = done.max(messages).max(self.transmit(now));
+            now = self.clock.now();
+        }
+        done = done.max(self.take_frames(now));
         if self.node.poll_timeout(now).is_some_and(|at| at <= now) {
             self.node.handle_timeout(now);
         }
@@ -346,45 +349,44 @@ impl Engine {
         }
         let now = self.clock.now();
         let planned = self.next(now).saturating_sub(SPIN);
-        if planned <= now {
+        if planned <= now || self.is_asked() {
             return std::hint::spin_loop();
         }
         // Each program that puts something into its outbox from here on rings.
         arm_all(self.outboxes.values().map(Outbox::armed));
-        let something = self.outboxes.values_mut().any(|outbox| !outbox.is_empty());
-        if something || !self.requests.is_empty() {
+        if self.is_asked() {
             return;
         }
         self.stalls.works(now, cpu_time);
-        let most = TimeSpec::nanoseconds((planned.saturating_since(now).as_ps() / 1000) as i64);
-        let mut files = [PollFd::new(self.files.0.as_fd(), PollFlags::POLLIN)];
-        let woken = ppoll(&mut files, Some(most), None).unwrap_or(0);
+        self.sleep(planned.saturating_since(now));
         self.stalls.woke(self.clock.now(), cpu_time(), planned);
-        if woken > 0 {
-            self.silence();
-        }
     }
 
-    /// Silences the bells that ring.
-    fn silence(&self) {
-        let mut events = [EpollEvent::empty(); BELLS];
-        let ready = self.files.wait(&mut events, EpollTimeout::ZERO).unwrap_or(0);
-        for event in &events[..ready] {
-            match event.data() {
-                SOCKET => {}
-                CONTROL => self.request_bell.silence(),
-                program => {
-                    let program = Program((program - PROGRAMS) as u32);
-                    self.outboxes.get(&program).inspect(|outbox| outbox.silence());
-                }
-            }
+    /// Whether a ring of a program or of control has something.
+    fn is_asked(&mut self) -> bool {
+        !self.requests.is_empty() || self.outboxes.values_mut().any(|outbox| !outbox.is_empty())
+    }
+
+    /// Sleeps until a file is ready, for at most `most`, and takes the events. The next turn polls all
+    /// inputs.
+    fn sleep(&self, most: Span) {
+        let mut events = [EpollEvent::empty(); EVENTS];
+        // The set itself waits for whole milliseconds. The rest is a sleep of its own.
+        let ms = most.as_ps() / Span::from_ms(1).as_ps();
+        if ms > 0 {
+            let _ = self.files.wait(&mut events, EpollTimeout::from(ms as u16));
+            return;
+        }
+        let most = TimeSpec::nanoseconds((most.as_ps() / 1000) as i64);
+        let mut files = [PollFd::new(self.files.0.as_fd(), PollFlags::POLLIN)];
+        if ppoll(&mut files, Some(most), None).unwrap_or(0) > 0 {
+            let _ = self.files.wait(&mut events, EpollTimeout::ZERO);
         }
     }
 
     pub(crate) fn attach(&mut self, program: Program, outbox: Outbox) {
         // Without the watch the outbox is read each turn all the same.
-        let event = EpollEvent::new(EpollFlags::EPOLLIN, PROGRAMS + u64::from(program.0));
-        let _ = self.files.add(outbox.file(), event);
+        let _ = self.files.add(outbox.file(), ring());
         self.outboxes.insert(program, outbox);
     }
 
@@ -402,6 +404,11 @@ impl Engine {
     pub(crate) fn wire(&mut self, peer: NodeId) -> Option<&mut Wire> {
         self.wires.iter_mut().find(|wire| wire.peer == peer)
     }
+}
+
+/// The event of a bell: each ring wakes the thread once, and its file needs no read.
+fn ring() -> EpollEvent {
+    EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, 0)
 }
 
 /// Why an engine does not start.

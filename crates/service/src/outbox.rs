@@ -61,10 +61,6 @@ impl Outbox {
         self.ring.is_empty()
     }
 
-    pub(crate) fn silence(&self) {
-        self.bell.silence();
-    }
-
     pub(crate) fn file(&self) -> BorrowedFd<'_> {
         self.bell.as_fd()
     }
