@@ -36,6 +36,8 @@ const SPIN: Span = Span::from_us(80);
 const LONGEST_SLEEP: Span = Span::from_ms(100);
 /// The longest sleep while the ring of a receiver is full.
 const FULL_SLEEP: Span = Span::from_ms(2);
+/// Turns without an input until a daemon that yields its processor does so.
+const LOOKS: u32 = 4;
 /// Requests of control that one turn takes.
 const REQUESTS: usize = 16;
 /// Batches of frames that one turn takes from a link.
@@ -85,6 +87,8 @@ pub(crate) struct Engine {
     backlog: VecDeque<FromEngine>,
     pub(crate) files: Epoll,
     pub(crate) idle: Idle,
+    /// Turns without an input.
+    looks: u32,
     stopped: bool,
     /// When the leases of the programs are renewed.
     renew_at: Time,
@@ -148,6 +152,7 @@ impl Engine {
             backlog: VecDeque::new(),
             files,
             idle,
+            looks: 0,
             stopped: false,
             renew_at: Time::ZERO,
             scratch: Vec::new(),
@@ -344,7 +349,13 @@ impl Engine {
     fn pause(&mut self) {
         match self.idle {
             Idle::Spin => return std::hint::spin_loop(),
-            Idle::Yield => return std::thread::yield_now(),
+            Idle::Yield => {
+                self.looks = self.looks.wrapping_add(1);
+                if self.looks.is_multiple_of(LOOKS) {
+                    std::thread::yield_now();
+                }
+                return;
+            }
             Idle::Sleep => {}
         }
         let now = self.clock.now();

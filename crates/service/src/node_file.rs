@@ -196,7 +196,7 @@ impl Default for HostFile {
 pub enum Idle {
     /// It spins: the shortest delays, and a whole processor.
     Spin,
-    /// It spins, and yields the processor each time.
+    /// It spins, and yields the processor after work and every few turns without work.
     Yield,
     /// It sleeps until shortly before the next instant, and then spins.
     Sleep,
