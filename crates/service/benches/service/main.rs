@@ -9,6 +9,7 @@
 mod channels;
 mod daemons;
 mod establishments;
+mod relays;
 mod throughput;
 mod trips;
 

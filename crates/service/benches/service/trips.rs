@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use laxity_client::{Channel, Client, Contract, Listener};
 
 use crate::daemons::{Daemons, open};
+use crate::relays::relayed;
 use crate::{counted, stay_on};
 
 const TRIPS: usize = 2000;
@@ -28,7 +29,7 @@ pub(crate) enum Wait {
 }
 
 /// Half a round trip, the median of [`TRIPS`]: `send` begins one, and `receive` waits for its end.
-fn middle(wait: Wait, mut send: impl FnMut(), mut receive: impl FnMut()) -> Duration {
+pub(crate) fn middle(wait: Wait, mut send: impl FnMut(), mut receive: impl FnMut()) -> Duration {
     let trip = |_| {
         let begin = Instant::now();
         match wait {
@@ -49,11 +50,17 @@ fn middle(wait: Wait, mut send: impl FnMut(), mut receive: impl FnMut()) -> Dura
     times[TRIPS / 2]
 }
 
-/// The exchange over UDP.
-fn plain(wait: Wait) -> Duration {
+/// Two sockets that are connected to each other.
+pub(crate) fn sockets() -> [UdpSocket; 2] {
     let [here, there] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
     here.connect(there.local_addr().unwrap()).unwrap();
     there.connect(here.local_addr().unwrap()).unwrap();
+    [here, there]
+}
+
+/// The exchange over UDP.
+fn plain(wait: Wait) -> Duration {
+    let [here, there] = sockets();
     for socket in [&here, &there] {
         socket.set_nonblocking(wait == Wait::Awake).unwrap();
     }
@@ -114,6 +121,8 @@ fn channels(wait: Wait, a: &Client, b: &Client) -> Duration {
 pub(crate) fn measure(wait: Wait, start: impl FnOnce() -> Daemons) {
     stay_on(0);
     let (alone, alone_cpu) = counted(|| plain(wait));
+    // Threads that are awake are measured without daemons, which would take turns with them.
+    let awake = (wait == Wait::Awake).then(|| (alone, relayed(wait)));
     let daemons = start();
     let (a, b) = (daemons.client(0), daemons.client(1));
     let _others: Vec<Client> = (0..OTHERS).map(|_| daemons.client(0)).collect();
@@ -129,8 +138,10 @@ pub(crate) fn measure(wait: Wait, start: impl FnOnce() -> Daemons) {
          {channel:.1?}, UDP {alone:.1?}, {:.2} times; CPU time {cpu:.1?} and {alone_cpu:.1?}",
         times(alone)
     );
+    let (beside, relays) = awake.unwrap_or_else(|| (plain(wait), relayed(wait)));
     if wait == Wait::Asleep {
-        let beside = plain(wait);
         println!("UDP beside the daemons {beside:.1?}, {:.2} times", times(beside));
     }
+    let least = relays.as_secs_f64() / beside.as_secs_f64();
+    println!("UDP through two threads that pass it on {relays:.1?}, {least:.2} times UDP");
 }
