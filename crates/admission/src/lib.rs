@@ -70,6 +70,7 @@ mod terms;
 mod timers;
 mod trajectory;
 mod transmission;
+mod unheld_host;
 
 #[cfg(test)]
 mod tests;
@@ -89,3 +90,4 @@ pub use shaped_host::ShapedHost;
 pub use table::{AdmissionTable, Test};
 pub use terms::{Breakdown, Term};
 pub use timers::Timers;
+pub use unheld_host::UnheldHost;

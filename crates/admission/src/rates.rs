@@ -41,7 +41,7 @@ use std::sync::Arc;
 use laxity_units::{Bytes, Span};
 
 use row::Late;
-use together::Together;
+pub(super) use together::Together;
 pub(super) use together::{Coming, through};
 
 use super::decision::{AdmissionId, AdmissionRefusal, Bound, Claimant, Decision, Deficit, Reason, Scarce};

@@ -59,6 +59,7 @@ mod shaped;
 mod sources;
 mod stage;
 mod station;
+mod unheld;
 mod via;
 
 use std::sync::Arc;
@@ -323,14 +324,27 @@ fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
     let (link, levels) = ((*link).into(), levels(by_level));
     let (model, further) = (ResourceModel::Ideal, Vec::new());
     let (row, any_order, ahead, depth) = (None, false, false, 1);
-    Ok(Covered { model, link, further, rates, row, by_level, levels, any_order, ahead, depth, holding: None })
+    Ok(Covered {
+        model,
+        link,
+        further,
+        rates,
+        row,
+        by_level,
+        levels,
+        any_order,
+        unheld: false,
+        ahead,
+        depth,
+        holding: None,
+    })
 }
 
 /// Whether a station that is so covered covers the channel's policies; `leaves` says whether the
 /// channel leaves the station again.
 fn policies_at(channel: &ChannelSpec, leaves: bool, at: &Covered) -> Result<(), Uncovered> {
     match channel.packet_overflow {
-        PacketOverflow::DecayDeadline if leaves && at.ahead => Err(Uncovered::AheadDecay),
+        PacketOverflow::DecayDeadline if leaves && (at.ahead || at.unheld) => Err(Uncovered::AheadDecay),
         PacketOverflow::Block | PacketOverflow::Drop | PacketOverflow::DecayDeadline => Ok(()),
     }
 }

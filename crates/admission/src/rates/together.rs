@@ -77,7 +77,7 @@ impl Coming {
 }
 
 /// By when one of channels is through, after what was under way.
-pub(super) struct Together {
+pub(crate) struct Together {
     lower: Span,
     all: Vec<Coming>,
     /// `b` of (1).
@@ -85,13 +85,13 @@ pub(super) struct Together {
 }
 
 impl Together {
-    pub(super) fn new(lower: Span, all: Vec<Coming>) -> Self {
+    pub(crate) fn new(lower: Span, all: Vec<Coming>) -> Self {
         let end = through(lower, &all);
         Self { lower, all, end }
     }
 
     /// The bound of the channel at `place` from its logical arrival.
-    pub(super) fn of(&self, place: usize) -> Option<Span> {
+    pub(crate) fn of(&self, place: usize) -> Option<Span> {
         let all = self.end?;
         if self.all.len() > MOST_APART {
             return Some(all);

@@ -143,6 +143,13 @@ fn subsystem(dice: &mut Dice, theme: &Theme) -> Drafted<RawSubsystem> {
         true => ("multiclass_edf", dice.shapers().pick(&["fifo", "fifo", "fifo", "edf", "multiclass_edf"])),
         false => (cpu, link_order),
     };
+    let as_it_arrives = analysed && theme.null() && theme.cores == 1 && theme.paradigm != "adapter";
+    let as_it_arrives = as_it_arrives && !(theme.ideal || theme.ahead || theme.free || theme.careless);
+    let orders = dice.own("host.subsystem.cpu");
+    let (cpu, link_order) = match as_it_arrives && orders.chance(0.06) {
+        true => (orders.pick(&AS_IT_ARRIVES), orders.pick(&AS_IT_ARRIVES)),
+        false => (cpu, link_order),
+    };
     let link = link(dice, theme, link_order);
     table!(RawSubsystem {
         processing: dice.any::<Processing>(0.6),
@@ -221,6 +228,26 @@ const IN_CLASSES: [&str; 16] = [
     "wfq",
     "wf2q_plus",
     "scfq",
+    "sfq",
+    "drr",
+];
+
+/// Orders that hold no early message, and serve real time before best effort if none is beside `fifo`.
+const AS_IT_ARRIVES: [&str; 16] = [
+    "fifo",
+    "fifo",
+    "fifo",
+    "edf",
+    "edf",
+    "strict_priority",
+    "strict_priority",
+    "fifo_plus",
+    "hop_laxity",
+    "virtual_clock",
+    "wfq",
+    "wf2q_plus",
+    "scfq",
+    "hsfq",
     "sfq",
     "drr",
 ];

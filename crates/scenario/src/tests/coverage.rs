@@ -66,7 +66,7 @@ fn bounds(text: &str) -> Vec<(u8, Vec<String>)> {
     answers.iter().map(of).collect()
 }
 
-const EDF: &str = "host = { subsystem = { cpu = \"edf\" } }";
+const RCSP: &str = "host = { subsystem = { cpu = \"rcsp\" } }";
 const RT: &str = "real_time";
 
 #[test]
@@ -74,24 +74,24 @@ fn a_station_without_an_analysis_takes_the_bounds_of_those_behind_it() {
     let all = [(RT, "ada", "cleo"), (RT, "cleo", "dan"), (RT, "cleo", "ada")];
     assert_eq!(bounds(&star("", "", &all)), [(2, vec![]), (2, vec![]), (2, vec![])]);
     // Ben sends no message; then best effort, in any amount, to the destination of Ada's messages.
-    assert_eq!(bounds(&star(EDF, "", &all)), [(2, vec![]), (2, vec![]), (2, vec![])]);
+    assert_eq!(bounds(&star(RCSP, "", &all)), [(2, vec![]), (2, vec![]), (2, vec![])]);
     let beside = [all[0], all[1], ("best_effort", "ben", "cleo")];
-    assert_eq!(bounds(&star(EDF, "", &beside)), [(2, vec![]), (2, vec![]), (0, vec![])]);
+    assert_eq!(bounds(&star(RCSP, "", &beside)), [(2, vec![]), (2, vec![]), (0, vec![])]);
     // Then with a contract that Ben need not keep: channels to Cleo use the same port.
     let after = [all[0], (RT, "ada", "dan"), (RT, "ben", "cleo")];
-    assert_eq!(bounds(&star(EDF, "", &after)), [(0, vec!["ada".into()]), (2, vec![]), (0, vec![])]);
+    assert_eq!(bounds(&star(RCSP, "", &after)), [(0, vec!["ada".into()]), (2, vec![]), (0, vec![])]);
     // And Cleo, which gets Ben's messages late, promises no bound to Dan, nor Dan to Ada.
     let beyond = [all[1], (RT, "ben", "cleo"), (RT, "dan", "ada"), (RT, "ada", "ben")];
     assert_eq!(bounds(&star("", "", &beyond)), vec![(2, vec![]); 4]);
     let only_cleo = [all[1], (RT, "ben", "cleo"), (RT, "ada", "ben")];
-    assert_eq!(bounds(&star(EDF, "", &only_cleo)), [(0, vec![]), (0, vec![]), (1, vec![])]);
-    assert!(promises(&only(&star(EDF, "", &beyond)), Formula::Corrected).is_err(), "nobody is left");
+    assert_eq!(bounds(&star(RCSP, "", &only_cleo)), [(0, vec![]), (0, vec![]), (1, vec![])]);
+    assert!(promises(&only(&star(RCSP, "", &beyond)), Formula::Corrected).is_err(), "nobody is left");
 }
 
 #[test]
 fn a_receiver_without_an_analysis_leaves_the_bound_to_the_last_link() {
     let all = [(RT, "ada", "ben"), (RT, "ada", "cleo")];
-    assert_eq!(bounds(&star(EDF, "", &all)), [(1, vec![]), (2, vec![])]);
+    assert_eq!(bounds(&star(RCSP, "", &all)), [(1, vec![]), (2, vec![])]);
 }
 
 #[test]
@@ -129,11 +129,11 @@ fn interrupts_of_frames_need_a_bound() {
 
 #[test]
 fn if_nobody_has_a_bound_there_is_one_reason() {
-    let experiment = only(&star(EDF, "", &[(RT, "ben", "ada"), ("best_effort", "ada", "cleo")]));
+    let experiment = only(&star(RCSP, "", &[(RT, "ben", "ada"), ("best_effort", "ada", "cleo")]));
     let why = promises(&experiment, Formula::Corrected).unwrap_err();
     assert_eq!(
         why.sentence(),
-        "bounds hold behind a CPU by multi-class EDF or fixed priorities, or in order of arrival at a host that takes no time and sends no best effort"
+        "bounds hold behind a CPU by multi-class EDF or fixed priorities; behind one by another order, with one core and a null adapter, if neither CPU nor link holds messages"
     );
 }
 

@@ -42,6 +42,8 @@ pub(crate) struct Covered {
     pub(crate) levels: Option<u32>,
     /// Its bounds hold in whatever order the adapter takes packets.
     pub(crate) any_order: bool,
+    /// Real time is served before best effort as it arrives, in any order.
+    pub(crate) unheld: bool,
     /// Handlers work ahead of time.
     pub(crate) ahead: bool,
     /// Packets with the adapter, at most.

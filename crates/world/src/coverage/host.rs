@@ -9,6 +9,7 @@ use laxity_qos::discipline::{Class, EarlyPolicy, LEVELS, LOWEST};
 use super::covered::Covered;
 use super::fifo::is_queue;
 use super::reason::Uncovered;
+use super::unheld::unheld;
 use crate::experiment::{AdapterSpec, ChannelSpec, EmulationSpec, Experiment, HostPlace, HostSpec, Pace};
 
 /// Whether what a host takes is what its profile says.
@@ -78,6 +79,26 @@ pub(super) fn host_policies(experiment: &Experiment, node: usize) -> Result<Cove
         (LinkParadigm::O3, false) => ResourceModel::O3,
         (LinkParadigm::Adapter, false) => ResourceModel::Handed,
     };
+    if by_level(*order).is_none() && !is_queue(experiment, node) {
+        unheld(experiment, node)?;
+        if !enforcement {
+            return Err(Uncovered::Enforcement);
+        }
+        return Ok(Covered {
+            model,
+            link: LinkCosts::default().into(),
+            further: Vec::new(),
+            rates: None,
+            row: None,
+            by_level: true,
+            levels: Some(1),
+            any_order: true,
+            unheld: true,
+            ahead: false,
+            depth: link_config.depth,
+            holding: None,
+        });
+    }
     let waits = at_link(experiment, node, model)?;
     let rates = match waits {
         Waits::ByRates => Some(*link_order),
@@ -110,7 +131,20 @@ pub(super) fn host_policies(experiment: &Experiment, node: usize) -> Result<Cove
     let levels = if any_order { Some(1) } else { levels(by_level) };
     let by_level = by_level && !levelled;
     let (row, further, depth) = (None, Vec::new(), *depth);
-    Ok(Covered { model, link, further, rates, row, by_level, levels, any_order, ahead, depth, holding: None })
+    Ok(Covered {
+        model,
+        link,
+        further,
+        rates,
+        row,
+        by_level,
+        levels,
+        any_order,
+        unheld: false,
+        ahead,
+        depth,
+        holding: None,
+    })
 }
 
 /// The order in which packets wait for the link of a host.
@@ -172,7 +206,7 @@ fn at_link(experiment: &Experiment, node: usize, model: ResourceModel) -> Result
 
 /// Whether no packet is before real time at the link of `node` but for those of real time, of which none
 /// is early.
-fn in_classes(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
+pub(super) fn in_classes(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
     let Config { cores, link, early, .. } = &experiment.host(node).subsystem;
     if is_queue(experiment, node) {
         return Err(Uncovered::Orders);

@@ -99,8 +99,14 @@ reasons! {
          contract has";
     Immediate "host.subsystem.preemption" "immediate preemption is analysed for ideal resources under O1";
     Orders "host.subsystem.cpu"
-        "bounds hold behind a CPU by multi-class EDF or fixed priorities, or in order of arrival at a host that \
-         takes no time and sends no best effort";
+        "bounds hold behind a CPU by multi-class EDF or fixed priorities; behind one by another order, with one \
+         core and a null adapter, if neither CPU nor link holds messages";
+    CpuBestEffort "host.subsystem.cpu"
+        "best effort shares a FIFO CPU with real time, and no contract bounds it: `cpu = \"strict_priority\"` has \
+         a bound beside it";
+    SentAhead "host.subsystem.cpu"
+        "a CPU that holds no message serves all that its sources send, and one of them is not known to keep its \
+         contract: `cpu = \"multiclass_edf\"` holds the excess";
     AheadInClasses "host.subsystem.early"
         "CPU and link by different orders have a bound where no message is early: `horizon = \"0 us\"`";
     LinkBestEffort "host.subsystem.link"

@@ -374,10 +374,10 @@ impl Analyses {
         self.any().is_ordered()
     }
 
-    /// Whether its tables say the least deadline without a search: those of channels in an order, and
-    /// those of a port by rates.
+    /// Whether its tables say the least deadline without a search: those of channels in an order, those
+    /// of a port by rates, and those of a host that serves messages as they arrive.
     pub(super) fn tells_at_once(&self) -> bool {
-        self.is_ordered() || matches!(self.any(), Station::Rates(_))
+        self.is_ordered() || matches!(self.any(), Station::Rates(_) | Station::Unheld(_))
     }
 
     /// Whether a request checks all pairs of channels.

@@ -80,7 +80,8 @@ pub(super) fn unkept(experiment: &Experiment, coverage: &Coverage, channel: &Cha
     }
     channel.asks.jitter?;
     let first = channel.route[0];
-    let works_ahead = coverage.first(first).is_ok_and(|covered| covered.ahead);
+    let is_burst = channel.spec.burst > 1 || channel.sends_excess();
+    let works_ahead = coverage.first(first).is_ok_and(|covered| covered.ahead || covered.unheld && is_burst);
     let ahead = is_queue(experiment, first) || works_ahead && experiment.launch(first).is_none();
     ahead.then(|| "its messages may leave ahead of their logical arrival, so no jitter is bounded".into())
 }

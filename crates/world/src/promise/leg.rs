@@ -67,7 +67,11 @@ impl<'a> Leg<'a> {
                 level,
                 group,
                 pays: self.pays,
-                early: self.ahead.early(),
+                early: match self.hop {
+                    // Bursts at links by rates are paid for.
+                    0 if !experiment.holds(node) => self.ahead.sent(),
+                    _ => self.ahead.early(),
+                },
                 whole: self.whole(),
             },
             link: experiment.link_out(channel, self.hop),

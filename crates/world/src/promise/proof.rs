@@ -37,7 +37,10 @@ pub fn tests(experiment: &Experiment) -> Vec<Option<Test>> {
 }
 
 fn names(experiment: &Experiment, covered: &Covered) -> Vec<&'static str> {
-    let Covered { model, further, rates, row, holding, .. } = covered;
+    let Covered { model, further, rates, row, holding, unheld, .. } = covered;
+    if *unheld {
+        return vec!["unheld_host"];
+    }
     let test = match covered.test(experiment.admission.test) {
         Test::Demand => "demand",
         Test::DOrder => "table",

@@ -1,11 +1,11 @@
 //! The table of one station. The station is a host or port by deadlines or levels, a host with
 //! several links, a port with a rate-based link, a host with such a link, a host of which the CPU
-//! goes by levels and its link by deadlines, a host with launch times or shapers, or a host with several
-//! cores.
+//! goes by levels and its link by deadlines, a host with launch times or shapers, a host that serves messages
+//! as they arrive, or a host with several cores.
 
 use laxity_admission::{
     AdmissionId, AdmissionRefusal, AdmissionTable, Bound, Breakdown, CoresTable, Decision, LaunchedHost,
-    LevelledHost, Pays, RateTable, RatedHost, Request, ShapedHost, Test,
+    LevelledHost, Pays, RateTable, RatedHost, Request, ShapedHost, Test, UnheldHost,
 };
 use laxity_qos::channel::LinkId;
 use laxity_units::Span;
@@ -30,6 +30,8 @@ pub(super) enum Station {
     Launched(Box<LaunchedHost>),
     /// A CPU by EDF that hands packets over to credit-based shapers.
     Shaped(Box<ShapedHost>),
+    /// A CPU and a link that serve messages as they arrive.
+    Unheld(Box<UnheldHost>),
     /// Several cores by EDF, and their links.
     Cores(Box<CoresTable>),
 }
@@ -44,6 +46,7 @@ impl Station {
             Station::Levelled(table) => table.request(asked.rate.request),
             Station::Launched(table) => table.request(asked.rate.request),
             Station::Shaped(table) => table.request(asked.rate.request),
+            Station::Unheld(table) => table.request(asked.rate),
             Station::Cores(table) => table.request(asked.rate.request, asked.place()),
         };
         match decision {
@@ -63,6 +66,7 @@ impl Station {
             | Station::Levelled(_)
             | Station::Launched(_)
             | Station::Shaped(_)
+            | Station::Unheld(_)
             | Station::Cores(_) => 0,
         }
     }
@@ -77,6 +81,7 @@ impl Station {
             | Station::Levelled(_)
             | Station::Launched(_)
             | Station::Shaped(_)
+            | Station::Unheld(_)
             | Station::Cores(_) => assert_eq!(number, 0, "nothing is told at once here"),
         }
     }
@@ -90,6 +95,7 @@ impl Station {
             Station::Levelled(table) => table.release(id),
             Station::Launched(table) => table.release(id),
             Station::Shaped(table) => table.release(id),
+            Station::Unheld(table) => table.release(id),
             Station::Cores(table) => table.release(id),
         }
     }
@@ -104,6 +110,7 @@ impl Station {
             | Station::Levelled(_)
             | Station::Launched(_)
             | Station::Shaped(_)
+            | Station::Unheld(_)
             | Station::Cores(_) => {}
         }
     }
@@ -118,6 +125,7 @@ impl Station {
             Station::Levelled(table) => table.least_deadline(&asked.rate.request),
             Station::Launched(table) => table.least_deadline(&asked.rate.request),
             Station::Shaped(table) => table.least_deadline(&asked.rate.request),
+            Station::Unheld(table) => table.least_deadline(&asked.rate),
             Station::Cores(table) => table.least_deadline(&asked.rate.request, asked.place()),
         }
     }
@@ -142,6 +150,7 @@ impl Station {
             Station::Levelled(table) => table.bounds(),
             Station::Launched(table) => table.bounds(),
             Station::Shaped(table) => table.bounds(),
+            Station::Unheld(table) => table.bounds(),
             Station::Cores(table) => table.bounds(),
         }
     }
@@ -161,6 +170,7 @@ impl Station {
             Station::Levelled(table) => table.terms(request, bound),
             Station::Launched(table) => table.terms(request),
             Station::Shaped(table) => table.terms(request, bound),
+            Station::Unheld(table) => table.terms(&asked.rate),
             Station::Cores(table) => table.terms(bound),
         }
     }
@@ -181,6 +191,7 @@ impl Station {
             | Station::Levelled(_)
             | Station::Launched(_)
             | Station::Shaped(_)
+            | Station::Unheld(_)
             | Station::Cores(_) => None,
         }
     }
@@ -194,6 +205,7 @@ impl Station {
             | Station::Levelled(_)
             | Station::Launched(_)
             | Station::Shaped(_)
+            | Station::Unheld(_)
             | Station::Cores(_) => None,
             Station::Rates(table) => Some(table.handed_on(&asked.rate)),
             Station::Host(table) => table.handed_on(&asked.rate),
@@ -215,7 +227,7 @@ impl Station {
     pub(super) fn goes_by(&self) -> GoesBy {
         match (self, self.by_order(LinkId::FIRST).map(AdmissionTable::test)) {
             (_, Some(Test::DOrder)) => GoesBy::Either,
-            (Station::Rates(_), _) => GoesBy::None,
+            (Station::Rates(_) | Station::Unheld(_), _) => GoesBy::None,
             (_, Some(Test::Demand) | None) => GoesBy::Requested,
         }
     }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use laxity_admission::{
     AdmissionId, AdmissionTable, Bound, Breakdown, Environment, Formula, LaunchedHost, LevelledHost,
-    RateTable, RatedHost, Request, ShapedHost, Unrated,
+    RateTable, RatedHost, Request, ShapedHost, UnheldHost, Unrated,
 };
 use laxity_qos::channel::{LinkId, Role};
 use laxity_qos::costs::LinkCosts;
@@ -106,6 +106,9 @@ impl Tables {
                 Some(Holding::Launch(launch)) => return launched(environment(LinkId::FIRST)?, launch),
                 Some(Holding::Shapers) => return shaped(experiment, node, environment(LinkId::FIRST)?),
                 None => {}
+            }
+            if covered.unheld {
+                return unheld(environment(LinkId::FIRST)?);
             }
             if covered.is_levelled() {
                 return levelled(environment(LinkId::FIRST)?);
@@ -361,6 +364,16 @@ fn rated(table: Result<RatedHost, Unrated>) -> Result<Station, Uncovered> {
         Unrated::Order => Uncovered::LinkOrder,
         Unrated::NothingLeft => Uncovered::CpuFull,
     })
+}
+
+/// The table of a host that serves messages as they arrive.
+fn unheld(environment: Environment) -> Result<Station, Uncovered> {
+    if environment.formula != Formula::Corrected {
+        return Err(Uncovered::PapersOrder);
+    }
+    UnheldHost::new(environment)
+        .map(|table| Station::Unheld(Box::new(table)))
+        .map_err(|_| Uncovered::HostRange)
 }
 
 /// The table of a host of which the CPU goes by levels, and its link by deadlines.

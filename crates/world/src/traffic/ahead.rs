@@ -80,6 +80,11 @@ impl Ahead {
         self.early
     }
 
+    /// How early they are sent, where the channel starts.
+    pub(crate) fn sent(self) -> Early {
+        Early { by: Span::ZERO, ahead: self.come }
+    }
+
     /// Behind the station of hop `at`, where they are now, of which the local deadline is no more
     /// than `local`.
     pub(crate) fn past(self, experiment: &Experiment, channel: &ChannelSpec, at: usize, local: Span) -> Self {

@@ -47,6 +47,7 @@ mod terminals;
 mod traced;
 mod tsn;
 mod uncovered;
+mod unheld;
 mod ways;
 mod whole;
 mod windows;

@@ -116,5 +116,5 @@ fn a_host_without_costs_has_a_bound_for_each_level() {
     // Two packets below may be with the adapter, which the bound for each level does not cover.
     let two = head.replace("\"strict_priority\" }", "\"strict_priority\", depth = 2 }");
     assert_ne!(two, head);
-    assert!(why(&[&two[..], &three(), FLOOD].concat()).starts_with("bounds hold behind a CPU"));
+    assert!(why(&[&two[..], &three(), FLOOD].concat()).starts_with("best effort shares a FIFO CPU"));
 }

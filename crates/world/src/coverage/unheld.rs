@@ -1,0 +1,58 @@
+//! Hosts that serve messages as they arrive: `laxity_admission::UnheldHost` has the proof.
+
+use laxity_qos::channel::{Block, Config, LinkParadigm, MessageOverflow, Order};
+use laxity_qos::discipline::{Class, LOWEST};
+
+use super::host::in_classes;
+use super::reason::Uncovered;
+use crate::experiment::{AdapterSpec, ChannelSpec, Experiment};
+use crate::traffic::conformance::keeps_contract;
+
+/// Whether `node` serves real time before best effort, on its CPU and at its link, and holds no early
+/// message.
+pub(super) fn unheld(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
+    let host = experiment.host(node);
+    let Config { order, link, preemption, early, .. } = &host.subsystem;
+    let null = experiment.nodes[node].adapters.iter().map(|it| &experiment.adapters[it.adapter]);
+    let scheduled = matches!(link.paradigm, LinkParadigm::O1 | LinkParadigm::O2 | LinkParadigm::O3);
+    let single = null.map(|adapter| matches!(adapter, AdapterSpec::Null(_))).eq([true]);
+    let holds = experiment.holds(node) || !early.horizon.is_zero();
+    if !scheduled || !single || holds || !host.computing.is_empty() {
+        return Err(Uncovered::Orders);
+    }
+    if preemption.early != preemption.real_time {
+        return Err(Uncovered::EarlyYields);
+    }
+    if preemption.real_time == Block::Never {
+        return Err(Uncovered::NeverYields);
+    }
+    let passes = |channel: &&ChannelSpec| channel.passages(node).next().is_some();
+    let mut here = experiment.channels.iter().filter(passes);
+    let shares = |channel: &ChannelSpec| channel.class == Class::BestEffort && !channel.share.is_none();
+    match order {
+        Order::Fifo if here.clone().any(ChannelSpec::has_best_effort) => {
+            return Err(Uncovered::CpuBestEffort);
+        }
+        Order::Fifo => {}
+        Order::StrictPriority
+            if here.clone().any(|it| it.class == Class::RealTime && it.level == Some(LOWEST)) =>
+        {
+            return Err(Uncovered::LowestLevel);
+        }
+        order if order.serves_rates_first() && here.clone().any(shares) => {
+            return Err(Uncovered::BestEffortRate);
+        }
+        order if order.serves_real_time_first() => {}
+        _ => return Err(Uncovered::Orders),
+    }
+    // The number of messages ahead of their time has to be known.
+    let ahead = |channel: &ChannelSpec| {
+        channel.class == Class::RealTime
+            && channel.message_overflow != MessageOverflow::BestEffort
+            && !keeps_contract(experiment, channel)
+    };
+    if here.any(ahead) {
+        return Err(Uncovered::SentAhead);
+    }
+    in_classes(experiment, node)
+}
