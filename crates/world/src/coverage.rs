@@ -255,7 +255,7 @@ fn apart(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
 /// bounds.
 fn agree(experiment: &Experiment, node: usize, levels: u32) -> Result<(), Uncovered> {
     let real_time = || experiment.channels.iter().filter(|channel| channel.class == Class::RealTime);
-    let here = || real_time().filter(|channel| channel.passages(node).next().is_some());
+    let here = || real_time().filter(|channel| channel.is_at(node));
     let by_hand = here().all(|channel| channel.level.is_some());
     let asking: usize = real_time().map(|channel| channel.passages(node).count()).sum();
     // The number of copies is not known yet.

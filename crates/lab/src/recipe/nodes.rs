@@ -322,7 +322,7 @@ fn of_switch(
     let ports = experiment.outlets.iter().enumerate().filter(|(_, outlet)| outlet.switch == switch);
     for (number, (place, outlet)) in ports.enumerate() {
         let station = experiment.nodes.len() + place;
-        let passes = |channel: &ChannelSpec| channel.passages(station).next().is_some();
+        let passes = |channel: &ChannelSpec| channel.is_at(station);
         let channels: Vec<usize> =
             experiment.channels.iter().enumerate().filter(|(_, c)| passes(c)).map(|(i, _)| i).collect();
         if channels.is_empty() {

@@ -18,7 +18,7 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
         let experiment = self.experiment;
         let label = |station, number| match switches.has(station) {
             // Another channel passes there, of which this is a copy.
-            _ if experiment.channels[laps.channel(number)].passages(station).next().is_none() => Label::NONE,
+            _ if !experiment.channels[laps.channel(number)].is_at(station) => Label::NONE,
             true => switches.label(station, number),
             false => nodes[station].label(number),
         };

@@ -13,9 +13,7 @@ use crate::experiment::{ChannelSpec, Experiment};
 /// Whether the levels of everything at `station`, which is so covered, have a proof.
 pub(super) fn levels(experiment: &Experiment, station: usize, covered: &Covered) -> Result<(), Uncovered> {
     let budgets = station < experiment.nodes.len() && experiment.host(station).has_budgets();
-    let passes = |channel: &&ChannelSpec| {
-        channel.class == Class::RealTime && channel.passages(station).next().is_some()
-    };
+    let passes = |channel: &&ChannelSpec| channel.class == Class::RealTime && channel.is_at(station);
     let levels: Vec<Option<u8>> = experiment.channels.iter().filter(passes).map(|it| it.level).collect();
     let (some, all) = (levels.iter().any(Option::is_some), levels.iter().all(Option::is_some));
     if covered.is_levelled() {

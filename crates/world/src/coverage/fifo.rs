@@ -132,7 +132,7 @@ fn cycles(experiment: &Experiment, station: usize, cyclic: &[CyclicClass]) -> Re
     let Some(lowest) = cyclic.iter().map(|class| class.level).max() else { return Ok(()) };
     let other = |channel: &ChannelSpec| {
         let level = channel.level.unwrap_or(0);
-        let passes = channel.class == Class::RealTime && channel.passages_from(station).next().is_some();
+        let passes = channel.class == Class::RealTime && channel.leaves(station);
         passes && level < lowest && cyclic.iter().all(|class| class.level != level)
     };
     if experiment.channels.iter().any(other) {

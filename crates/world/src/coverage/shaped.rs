@@ -33,7 +33,7 @@ pub(super) fn covered(
     }
     let lowest = |channel: &ChannelSpec| {
         let real_time = channel.class == Class::RealTime && channel.level == Some(LOWEST);
-        real_time && channel.passages_from(node).next().is_some()
+        real_time && channel.leaves(node)
     };
     if experiment.channels.iter().any(lowest) {
         return Err(Uncovered::LowestLevel);

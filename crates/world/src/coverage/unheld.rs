@@ -26,7 +26,7 @@ pub(super) fn unheld(experiment: &Experiment, node: usize) -> Result<(), Uncover
     if preemption.real_time == Block::Never {
         return Err(Uncovered::NeverYields);
     }
-    let passes = |channel: &&ChannelSpec| channel.passages(node).next().is_some();
+    let passes = |channel: &&ChannelSpec| channel.is_at(node);
     let mut here = experiment.channels.iter().filter(passes);
     let shares = |channel: &ChannelSpec| channel.class == Class::BestEffort && !channel.share.is_none();
     match order {

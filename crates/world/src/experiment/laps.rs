@@ -122,6 +122,11 @@ impl ChannelSpec {
         hops.filter(move |(_, other)| **other == station).map(|(hop, _)| hop)
     }
 
+    /// Whether it is at `station`, as itself.
+    pub fn is_at(&self, station: usize) -> bool {
+        self.passages(station).next().is_some()
+    }
+
     /// Those from which it goes on: all but that at which it ends.
     pub fn passages_from(&self, station: usize) -> impl Iterator<Item = usize> + '_ {
         self.passages(station).filter(|hop| self.goes_on_from(*hop))

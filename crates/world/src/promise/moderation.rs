@@ -60,7 +60,7 @@ pub(super) fn moderated(experiment: &Experiment, node: usize, which: ByModeratio
         return None;
     }
     let passes = |channel: &&ChannelSpec| match which {
-        ByModeration::All => channel.passages(node).next().is_some(),
+        ByModeration::All => channel.is_at(node),
         ByModeration::Nothing | ByModeration::Arrivals => channel.comes_to(node),
     };
     let channels = experiment.channels.iter().filter(passes).count() as u64;

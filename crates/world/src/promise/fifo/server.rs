@@ -68,9 +68,7 @@ pub(super) fn server(experiment: &Experiment, station: usize, link: LinkCosts, s
 /// The server of the link of host `node` with the shapers of its adapter.
 pub(crate) fn of_host(experiment: &Experiment, node: usize, link: LinkCosts) -> Server {
     let below = below(experiment, node, link);
-    let guaranteed = |channel: &&ChannelSpec| {
-        channel.class == Class::RealTime && channel.passages_from(node).next().is_some()
-    };
+    let guaranteed = |channel: &&ChannelSpec| channel.class == Class::RealTime && channel.leaves(node);
     let frames = experiment.channels.iter().filter(guaranteed).map(|it| frames(experiment, it, link).0);
     let smallest = frames.chain((!below.is_zero()).then_some(below)).min().unwrap_or(Bytes::new(1));
     let server = first_come(link, smallest);
