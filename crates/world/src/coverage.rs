@@ -155,6 +155,8 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
                 patient(&hosts[*host], *link)?;
                 if covered.model == ResourceModel::Handed {
                     station::without_window(experiment, node)?;
+                    let depth = station::under_way(experiment, node, covered.depth);
+                    let covered = Covered { depth, ..covered };
                     return Ok(at_once::at_a_link(experiment, node, *link)?.of(&covered));
                 }
                 Link::Alone(*link)

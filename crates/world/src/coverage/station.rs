@@ -161,7 +161,7 @@ pub(super) fn before_holding(
 
 /// Packets that are under way at `node`, at most: `depth`, or as many as there are buffers for,
 /// each having one until it is complete.
-fn under_way(experiment: &Experiment, node: usize, depth: u32) -> u32 {
+pub(super) fn under_way(experiment: &Experiment, node: usize, depth: u32) -> u32 {
     if let Task::Fill(_) = experiment.task {
         // Copies have buffers of their own, and the number of copies is not known yet.
         return depth;
