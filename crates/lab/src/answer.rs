@@ -2,11 +2,13 @@
 //!
 //! Times in JSON are in seconds.
 
+use std::collections::BTreeSet;
+
 use laxity_admission::Term;
 use laxity_qos::discipline::Class;
 use laxity_units::Span;
 use laxity_world::experiment::{ChannelSpec, Experiment};
-use laxity_world::promise::{self, ExchangeBounds, Hop, Promise, Promises, Refused, Unanswered, Uncovered};
+use laxity_world::promise::{self, ExchangeBounds, Hop, Promise, Promises, Refused, Uncovered};
 use serde_json::{Value, json};
 
 /// The answer to a channel that asks for a bound.
@@ -139,13 +141,15 @@ pub struct ExchangeRow {
     pub bounds: Result<ExchangeBounds, String>,
 }
 
-/// The answers to all exchanges with a guaranteed channel, without those that are parts of a closed loop.
+/// The answers to all exchanges with a guaranteed channel, without those that are parts of a longer one.
 pub fn exchanges(experiment: &Experiment, promises: &Promises) -> impl Iterator<Item = ExchangeRow> {
-    (0..experiment.channels.len()).filter_map(|i| {
+    let answered: BTreeSet<usize> =
+        (0..experiment.channels.len()).filter_map(|i| experiment.answers(i)).collect();
+    (0..experiment.channels.len()).filter_map(move |i| {
         let best_effort = |i: &usize| experiment.channels[*i].class == Class::BestEffort;
         let exchange = experiment.exchange(i).filter(|found| !found.channels.iter().all(best_effort))?;
         let bounds = promise::exchange_bounds(experiment, &promises.channels, &exchange);
-        let part = bounds == Err(Unanswered::Branch) && experiment.is_in_loop(i);
+        let part = !exchange.closed && (experiment.is_in_loop(i) || answered.contains(&i));
         let names = exchange.channels.iter().map(|i| experiment.channels[*i].name.clone()).collect();
         let bounds = bounds.map_err(|why| why.in_words(experiment, &exchange));
         (!part).then_some(ExchangeRow { names, bounds })

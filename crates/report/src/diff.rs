@@ -22,10 +22,14 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub const LEVEL: f64 = 0.05;
 
 /// The metrics that are compared if none are named, and every further figure of a run.
-pub const METRICS: [&str; 9] = [
+pub const METRICS: [&str; 13] = [
     "bound",
     "worst",
     "delivery_worst",
+    "response_worst",
+    "response_bound",
+    "round_mean",
+    "round_bound",
     "latency.mean",
     "latency.p99",
     "delivery.p99",

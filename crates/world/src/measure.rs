@@ -52,6 +52,8 @@ pub(crate) struct Meter {
     pub(crate) broken: BTreeSet<u64>,
     pub(crate) delivery_worst: Option<Span>,
     pub(crate) delivery: Samples,
+    /// When a message was lost first, if one was.
+    pub(crate) lost: Option<Time>,
     /// From the beginning of an exchange to each answer of this channel.
     pub(crate) response: Samples,
     pub(crate) response_worst: Option<Span>,
@@ -85,6 +87,7 @@ impl Meter {
     /// The impairments of a network, which the file declares, took a packet.
     pub(crate) fn impair(&mut self, now: Time, message: u64) {
         self.tally.impair();
+        self.lost.get_or_insert(now);
         if let Some(punctuality) = &mut self.punctuality {
             punctuality.impair(now, message);
         }
@@ -93,6 +96,7 @@ impl Meter {
     /// A packet of a message was lost or dropped, as another count says.
     #[cold]
     pub(crate) fn spoil(&mut self, now: Time, message: u64) {
+        self.lost.get_or_insert(now);
         if let Some(punctuality) = &mut self.punctuality {
             punctuality.lose(now, message);
         }

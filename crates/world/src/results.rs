@@ -354,11 +354,13 @@ impl Channel {
         self.delivery_bound.or(self.bound)
     }
 
-    /// Whether it fails the run by messages within its contract that were late or lost.
+    /// Whether it fails the run by messages within its contract that were late or lost, or since the closed
+    /// loop stopped of which it is the last.
     ///
     /// Messages that a network lost by the impairments of the file are expected.
     pub fn fails(&self) -> bool {
-        self.failed_messages > Some(self.impaired_messages) && !self.misses_expected && self.refused.is_none()
+        let missed = self.failed_messages > Some(self.impaired_messages) && self.refused.is_none();
+        (missed || self.round_stopped.is_some()) && !self.misses_expected
     }
 }
 

@@ -10,7 +10,7 @@ use crate::columns;
 
 /// A row for each exchange, if there is any, and the reasons of those without a bound.
 pub(super) fn table(experiment: &Experiment, promises: &Promises) -> String {
-    let heading = ["exchange", "bound", "mean round"].map(String::from);
+    let heading = ["exchange", "bound", "round mean"].map(String::from);
     let mut reasons = String::new();
     let of = |ExchangeRow { names, bounds }: ExchangeRow| {
         let names = names.iter().map(|name| clean(name)).collect::<Vec<_>>().join(" > ");

@@ -31,13 +31,14 @@ enum Decides {
 fn decides(field: &str) -> Decides {
     match field {
         "name" | "class" | "reserved" | "deadline" | "bound" | "bound_papers" | "delivery_bound"
+        | "response_bound" | "round_bound"
         | "refused" | "no_bound" | "worst_found" | "reason" | "admissible" | "admissible_jitter"
         | "largest_term" | "largest" | "expected" | "channel" | "admitted" | "papers_throughput"
         | "corrected_throughput"
         // Fields of the platform itself.
         | "host_stalls" | "host_longest_stall"
         // Records that decide by their own fields.
-        | "laxity" | "latency" | "sojourn" | "queueing" | "access" | "delivery" | "waited" | "served" => {
+        | "laxity" | "latency" | "sojourn" | "queueing" | "access" | "delivery" | "response" | "waited" | "served" => {
             Decides::Nothing
         }
         "offered" | "throughput" | "goodput" | "messages" | "completed" | "packets" | "delivered" | "count" | "mean" | "p50"

@@ -283,6 +283,18 @@ pub(super) const COLUMNS: &[(&str, &str, &str)] = &[
         "least margin at",
         "The station with the bound closest to its per-hop deadline; for a refused channel, the station that refuses.",
     ),
+    (
+        "exchanges",
+        "exchange",
+        "Channels that answer each other by `rounds`: the first message's, and its answers.",
+    ),
+    (
+        "exchanges",
+        "bound",
+        "From the logical arrival of the first message, or in a closed loop from the end of the round before, to the \
+         delivery of the last answer, rounded up.",
+    ),
+    ("exchanges", "round mean", "The bound on the mean time of a round of a closed loop, rounded up."),
     ("changes", "change", "The relative change of a value; `setting` if it has no size."),
     ("changes", "of", "The thing in the file that is changed."),
     ("changes", "now", "The value in the file, or the default."),

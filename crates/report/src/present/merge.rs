@@ -110,6 +110,7 @@ fn merged(members: &[&Channel]) -> Channel {
         response_bound: exchanged.response_bound,
         round_mean: slowest.round_mean,
         round_bound: slowest.round_bound,
+        round_stopped: members.iter().filter_map(|c| c.round_stopped).reduce(f64::min),
         lost_bound: members.iter().filter_map(|c| c.lost_bound).reduce(f64::max),
         late_bound: members.iter().filter_map(|c| c.late_bound).reduce(f64::max),
         // The worst of them, as of shares.

@@ -45,7 +45,8 @@ pub(crate) fn notes(results: &Results) -> Vec<Note> {
             }
         }
         for channel in &run.channels {
-            let reasons = failed(channel).into_iter().chain(reason(channel)).chain(late_outside(channel));
+            let reasons = failed(channel).into_iter().chain(stopped(channel)).chain(reason(channel));
+            let reasons = reasons.chain(late_outside(channel));
             for (fails, reason) in reasons {
                 let who = found.entry((!fails, reason)).or_default();
                 who.runs.push(number);
@@ -135,6 +136,12 @@ fn failed(channel: &Channel) -> Option<(bool, String)> {
         false => "",
     };
     Some((channel.fails(), format!("{FAILED}{expected}")))
+}
+
+/// A closed loop that ends with this channel and stopped.
+fn stopped(channel: &Channel) -> Option<(bool, String)> {
+    let at = typeset(&Kind::Time.quantity(channel.round_stopped?)).replace('\u{a0}', " ");
+    Some((channel.fails(), format!("its closed loop stopped at {at}, when a message was lost")))
 }
 
 /// The budgets of an application that were late or not done, of how many.

@@ -134,6 +134,14 @@ pub(super) fn source(
                 return Err(cx.missing("after", &owner, "this source", valid));
             };
             let window = keys.outstanding.value?.small();
+            // Those of a contract wait until it has room for them.
+            let slots = allowed.message_slots;
+            if let Some(at) = keys.outstanding.at.filter(|_| allowed.interval.is_none() && window > slots) {
+                let reason =
+                    format!("{slots} messages fit the channel's queue, and a lost one is never answered");
+                let help = "have fewer outstanding, or say `message_slots` or `burst` on the channel";
+                return Err(cx.fault(&at, reason, help));
+            }
             // Which channel that is, is known when all are read.
             let spec = SourceSpec::Rounds { sizes, window, after: usize::MAX };
             return Ok(Sends { after: Some(after), ..Sends::new(spec, Some(smallest(sizes))) });

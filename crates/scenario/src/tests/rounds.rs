@@ -85,6 +85,17 @@ fn what_cannot_be_answered_is_refused() {
             "answers of 2 KiB are larger than the contract's 1 KiB",
         ),
         (
+            with("after = \"there\"", "after = \"there\", outstanding = 2"),
+            "outstanding",
+            "1 messages fit the channel's queue",
+        ),
+        (
+            with("name = \"back\"", "name = \"back\"\ncount = 2")
+                .replace("name = \"there\"", "name = \"there\"\ncount = 3"),
+            "after",
+            "there is no copy 3 of channel `back`, for copy 3 of this one",
+        ),
+        (
             with("[network.all]", "[network.all]\nimpairments = { corruption = 0.1 }"),
             "",
             "channel `back` is part of a closed loop, which stops for ever when its network loses a message",

@@ -68,6 +68,8 @@ pub(super) struct Edges<'a> {
     pub(super) opened: &'a Snapshot,
     pub(super) closed: &'a Snapshot,
     pub(super) ended: &'a Snapshot,
+    /// Per channel: when a message was lost first.
+    pub(super) lost: &'a [Option<Time>],
 }
 
 /// Whether missed deadlines of channel `i` do not fail the run.
@@ -164,7 +166,8 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
             figures.insert(format!("host_longest_stall{suffix}"), host.longest_stall.as_secs_f64());
         }
         let ended = self.snapshot(end);
-        let edges = Edges { opened: &opened, closed: &closed, ended: &ended };
+        let lost: Vec<Option<Time>> = self.around.meters.iter().map(|meter| meter.lost).collect();
+        let edges = Edges { opened: &opened, closed: &closed, ended: &ended, lost: &lost };
         let mut advice = advice(self.experiment);
         let channels =
             (0..self.around.meters.len()).map(|i| self.channel(i, &edges, hosts, &mut advice)).collect();
@@ -236,6 +239,11 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
         };
         let jitter = jitter_bound(self.experiment, spec, promise);
         let found = self.experiment.exchange(i);
+        // A loop goes on for as long as each of its messages is delivered.
+        let stopped = found
+            .as_ref()
+            .filter(|found| found.closed)
+            .and_then(|found| found.channels.iter().filter_map(|i| edges.lost[*i]).min());
         let closed = found.as_ref().filter(|found| found.closed).map(|found| found.channels[0]);
         let exchange = found.and_then(|found| exchange_bounds(self.experiment, &self.promises, &found).ok());
         let [queueing, access] = meter.waits.summaries(curves);
@@ -283,6 +291,7 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
             response_worst: meter.response_worst.map(Span::as_secs_f64),
             response_bound: exchange.map(|bounds| bounds.response.as_secs_f64()),
             round_mean: closed.and_then(|first| self.around.rounds.mean_round(first)),
+            round_stopped: stopped.map(Time::as_secs_f64),
             round_bound: exchange.and_then(|bounds| bounds.round).map(Span::as_secs_f64),
             lost_bound: spec.asks.loss.map(|_| share_lost(self.experiment, spec)),
             late_bound: if let Promise::Likely(share) = promise { Some(*share) } else { None },

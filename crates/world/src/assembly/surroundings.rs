@@ -160,6 +160,11 @@ impl<T: TraceSink, O: Outside> Surroundings<'_, '_, T, O> {
         let channel = id.0 as usize;
         if seldom(!self.rounds.is_empty()) {
             self.rounds.answered(channel, answer);
+            if matches!(answer, Sent::Dropped(_)) {
+                self.each(channel, |meter| {
+                    meter.lost.get_or_insert(now);
+                });
+            }
         }
         let counted = self.window.counts();
         self.each(channel, |meter| {

@@ -59,6 +59,8 @@ pub struct ExchangeBounds {
 pub enum Unanswered {
     /// That channel has no bound.
     Unbounded(usize),
+    /// The bound of that channel ends before its receiver.
+    EndsEarly(usize),
     /// Messages of that channel, the first, go beside its contract as best effort.
     Beside(usize),
     /// Rounds of that channel take longer by its contract than the first channel's messages are apart.
@@ -74,6 +76,7 @@ impl Unanswered {
         let first = exchange.channels[0];
         match self {
             Unanswered::Unbounded(i) => format!("`{}` has no bound", name(i)),
+            Unanswered::EndsEarly(i) => format!("the bound of `{}` ends before its receiver", name(i)),
             Unanswered::Beside(i) => format!("`{}` may send beside its contract", name(i)),
             Unanswered::Slow(i) => {
                 let (round, apart) = (round(experiment, i), experiment.channels[first].spec.min_interval);
@@ -104,7 +107,11 @@ pub fn exchange_bounds(
     let interval = |i: usize| experiment.channels[i].spec.min_interval;
     // From when a round can be sent to its delivery, if the round before is no hindrance.
     let takes = |i: usize| {
-        let bound = promises[i].delivery_bound().ok_or(Unanswered::Unbounded(i))?;
+        let why = match promises[i].bound() {
+            Some(_) => Unanswered::EndsEarly(i),
+            None => Unanswered::Unbounded(i),
+        };
+        let bound = promises[i].delivery_bound().ok_or(why)?;
         Ok(bound.saturating_add(round(experiment, i).saturating_sub(interval(i))))
     };
     let each = channels.iter().map(|i| takes(*i)).collect::<Result<Vec<Span>, _>>()?;

@@ -195,6 +195,10 @@ record! {
         /// The bound on it, seconds.
         #[serde(default)]
         round_bound: Option<f64> = number(Kind::Time, "bound on the mean time of a round", column("round bound", 27, 4));
+        /// When a closed loop stopped for ever, seconds: one of its messages was lost. Of the channel that
+        /// ends the rounds. Fails the run unless the scenario expects missed deadlines of that channel.
+        #[serde(default)]
+        round_stopped: Option<f64> = number(Kind::Time, "when a closed loop stopped", column("stopped", 27, 1));
         /// The bound on the share of messages that networks lose; `None` without a request.
         #[serde(default)]
         lost_bound: Option<f64> = number(Kind::Share, "bound on the share of messages that networks lose", column("loss bound", 28, 9).in_full());

@@ -173,6 +173,25 @@ fn answers_that_fall_behind_have_no_bound() {
     assert!(most > 400_000, "{most}");
 }
 
+/// The program has a message from 200 to 1200 us. Then it has room for the second of a round, and the third is
+/// lost. A loop without a loss goes on, and a line as well.
+#[test]
+fn a_loop_stops_when_a_message_is_lost() {
+    let there = channel("there", "ab", None, &format!("{}, outstanding = 3", after("back")));
+    let back = channel("back", "ba", None, &after("there"));
+    let slow = there.replace("burst", "reader = { work = \"1 ms\", slots = 1 }\nburst");
+    let stopped = |first: &String| {
+        let run = run(&read("off", "", &[first.clone(), back.clone()]));
+        (by_name(&run, "back").round_stopped.map(|seconds| (seconds * 1e6).round()), run.misses_deadlines())
+    };
+    assert_eq!(stopped(&there), (None, false));
+    assert_eq!(stopped(&slow), (Some(1200.0), true));
+    let line = slow
+        .replace(&after("back"), "kind = \"bursty\", burst = 3, interval = \"1 ms\"")
+        .replace(", outstanding = 3", "");
+    assert_eq!(stopped(&line), (None, false));
+}
+
 /// A channel that answers one of a loop may fall behind it, and a channel without a guarantee has no bound.
 #[test]
 fn what_has_no_bound_says_why() {
@@ -186,6 +205,10 @@ fn what_has_no_bound_says_why() {
     let experiment = read("corrected", "", &channels);
     let why = |name: &str| bounds(&experiment, name);
     assert_eq!((why("aside"), why("log")), (Err(Unanswered::Branch), Err(Unanswered::Unbounded(3))));
+    assert_eq!(
+        Unanswered::EndsEarly(0).in_words(&experiment, &experiment.exchange(1).unwrap()),
+        "the bound of `there` ends before its receiver"
+    );
 }
 
 /// Of requests of which a network loses some, the others are answered, each after 400 us.

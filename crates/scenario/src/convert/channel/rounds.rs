@@ -19,7 +19,15 @@ pub(super) fn join(
         let called = |name: &str| channels.iter().position(|channel| channel.name == name);
         let Some(other) = called(name).or_else(|| called(&format!("{name}-{copy}"))) else {
             let help = if around.cluster { "name the channel back" } else { "name a channel that ends here" };
-            return Err(cx.fault(&answered.span(), format!("there is no channel `{name}`"), help));
+            let (reason, help) = match called(&format!("{name}-1")) {
+                Some(_) => {
+                    let reason =
+                        format!("there is no copy {copy} of channel `{name}`, for copy {copy} of this one");
+                    (reason, "give both channels one `count`")
+                }
+                None => (format!("there is no channel `{name}`"), help),
+            };
+            return Err(cx.fault(&answered.span(), reason, help));
         };
         let fits = match around.cluster {
             true => leads_back(channels, i, other),
