@@ -54,7 +54,8 @@ pub(super) fn answer(dice: &mut Dice, theme: &Theme, answered: &Answered<'_>) ->
         to: again(from),
         count: if answered.count == 1 { unsaid() } else { whole(answered.count) },
         max_message: quantity(size),
-        burst: whole(dice.pick(&[1, 1, 2, 5])),
+        // The queue of best effort has room for a round.
+        burst: whole(dice.pick(&[1, 1, 2, 5]).max(if real_time { 1 } else { window })),
         min_interval: guaranteed(interval.max(Span::from_us(20))),
         deadline: guaranteed(answered.deadline),
         level: match real_time && (theme.leveled || theme.shaped || theme.by_hand) {
