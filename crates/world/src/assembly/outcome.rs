@@ -290,7 +290,7 @@ impl<T: TraceSink, O: Outside> Assembly<'_, '_, T, O> {
             response: meter.response.summary(curves),
             response_worst: meter.response_worst.map(Span::as_secs_f64),
             response_bound: exchange.map(|bounds| bounds.response.as_secs_f64()),
-            round_mean: closed.and_then(|first| self.around.rounds.mean_round(first)),
+            round_mean: closed.and_then(|first| self.around.rounds.mean_round(first)).map(Span::as_secs_f64),
             round_stopped: stopped.map(Time::as_secs_f64),
             round_bound: exchange.and_then(|bounds| bounds.round).map(Span::as_secs_f64),
             lost_bound: spec.asks.loss.map(|_| share_lost(self.experiment, spec)),

@@ -193,9 +193,10 @@ impl Rounds {
         }
     }
 
-    /// The mean time of a round of the closed loop that `channel` begins, of those that have ended.
-    pub(super) fn mean_round(&self, channel: usize) -> Option<f64> {
+    /// The mean time of a round of the closed loop that `channel` begins, of those that have ended; rounded
+    /// down.
+    pub(super) fn mean_round(&self, channel: usize) -> Option<Span> {
         let begins = self.of.get(&channel)?.source.as_ref()?.begins.as_ref()?;
-        (begins.rounds > 0).then(|| begins.ended.as_secs_f64() / begins.rounds as f64)
+        (begins.rounds > 0).then(|| begins.ended.since(Time::ZERO) / begins.rounds)
     }
 }
