@@ -385,7 +385,8 @@ impl Engine {
         // The set itself waits for whole milliseconds. The rest is a sleep of its own.
         let ms = most.as_ps() / Span::from_ms(1).as_ps();
         if ms > 0 {
-            let _ = self.files.wait(&mut events, EpollTimeout::from(ms as u16));
+            let ms = u16::try_from(ms).unwrap_or(u16::MAX);
+            let _ = self.files.wait(&mut events, EpollTimeout::from(ms));
             return;
         }
         let most = TimeSpec::nanoseconds((most.as_ps() / 1000) as i64);
