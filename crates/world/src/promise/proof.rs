@@ -29,7 +29,7 @@ pub fn proofs(experiment: &Experiment, station: usize) -> Result<Vec<&'static st
 pub fn tests(experiment: &Experiment) -> Vec<Option<Test>> {
     let of = |coverage: &Coverage, station: usize| {
         let covered = coverage.first(station).ok()?;
-        let in_order = covered.rates.is_none() && covered.row.is_none();
+        let in_order = covered.rates.is_none() && covered.row.is_none() && !covered.unheld;
         in_order.then(|| covered.test(experiment.admission.test))
     };
     let all = |coverage: Coverage| (0..experiment.stations()).map(|station| of(&coverage, station)).collect();
