@@ -151,6 +151,59 @@ calls = { every = "50 ms", hold = "500 ms" }
 source = { kind = "periodic" }
 "#;
 
+/// A loop with a bound, and one that stops: its program has room for one message of three.
+const LOOPS: &str = r#"
+title = "metrics of loops"
+[host]
+profile = "mc68040"
+[adapter]
+kind = "null"
+rate = "100 Mbit/s"
+[node.a]
+[node.b]
+[network.n]
+joins = ["a", "b"]
+[run]
+time = "1 s"
+[[channel]]
+name = "there"
+class = "real_time"
+from = "a"
+to = "b"
+max_message = "1 KiB"
+burst = 1
+min_interval = "50 ms"
+deadline = "50 ms"
+source = { kind = "rounds", after = "back" }
+[[channel]]
+name = "back"
+class = "real_time"
+from = "b"
+to = "a"
+max_message = "1 KiB"
+burst = 1
+min_interval = "50 ms"
+deadline = "50 ms"
+source = { kind = "rounds", after = "there" }
+[[channel]]
+name = "ask"
+class = "best_effort"
+from = "a"
+to = "b"
+max_message = "1 KiB"
+burst = 3
+reader = { work = "5 ms", slots = 1 }
+source = { kind = "rounds", after = "tell", outstanding = 3 }
+[[channel]]
+name = "tell"
+class = "best_effort"
+from = "b"
+to = "a"
+max_message = "1 KiB"
+burst = 1
+source = { kind = "rounds", after = "ask" }
+"#;
+
 fn scenario(impaired: &str, formula: &str, second: &str) -> String {
     let second = match second {
         "real_time" => "real_time\"\nmin_interval = \"20 ms\"\ndeadline = \"2 ms",
@@ -160,7 +213,7 @@ fn scenario(impaired: &str, formula: &str, second: &str) -> String {
 }
 
 /// A run with bounds, one without bounds and with many errors, one of virtual interfaces, two with
-/// requests beside the deadline, and one of nodes with signalling.
+/// requests beside the deadline, one of nodes with signalling, and one of loops.
 fn results() -> Results {
     let of = |text: String| {
         let scenario =
@@ -198,6 +251,7 @@ fn results() -> Results {
             asked,
             of(CHANCES.into()),
             of(SIGNALLING.into()),
+            of(LOOPS.into()),
         ],
     }
 }
