@@ -231,8 +231,8 @@ mod tests {
         assert_eq!(first.wait + first.service + first.higher + first.interference, first.bound);
     }
 
-    /// A message that arrives 1 ms early has the next one of its channel behind it, and a message ahead is one
-    /// more: each takes the time of one.
+    /// A message that arrives 1 ms early has the next one of its channel behind it, and a message ahead is
+    /// one more: each takes the time of one.
     #[test]
     fn early_messages_are_in_the_way_of_others() {
         let bound = |early| {

@@ -173,8 +173,8 @@ fn answers_that_fall_behind_have_no_bound() {
     assert!(most > 400_000, "{most}");
 }
 
-/// The program has a message from 200 to 1200 us. Then it has room for the second of a round, and the third is
-/// lost. A loop without a loss goes on, and a line as well.
+/// The program has a message from 200 to 1200 us. Then it has room for the second of a round, and the third
+/// is lost. A loop without a loss goes on, and a line as well.
 #[test]
 fn a_loop_stops_when_a_message_is_lost() {
     let there = channel("there", "ab", None, &format!("{}, outstanding = 3", after("back")));
