@@ -5,6 +5,8 @@
 //! one that answers none, or goes round in a circle: a closed loop. The first channel of a circle in the
 //! file begins.
 
+use std::collections::BTreeMap;
+
 use super::{Experiment, SourceSpec};
 
 /// The channels from the first message of an exchange to an answer.
@@ -33,37 +35,42 @@ impl Experiment {
         }
     }
 
+    /// Channel `i` and those before it, each of which the one in front answers, each once; and the place from
+    /// which they are a circle, if they lead into one.
+    fn before(&self, i: usize) -> (Vec<usize>, Option<usize>) {
+        let (mut found, mut places) = (Vec::new(), BTreeMap::new());
+        let mut at = Some(i);
+        while let Some(channel) = at {
+            if let Some(place) = places.insert(channel, found.len()) {
+                return (found, Some(place));
+            }
+            found.push(channel);
+            at = self.answers(channel);
+        }
+        (found, None)
+    }
+
     /// Whether channel `i` is part of a circle.
     pub fn is_in_loop(&self, i: usize) -> bool {
-        let answered = std::iter::successors(self.answers(i), |at| self.answers(*at));
-        answered.take(self.channels.len()).any(|at| at == i)
+        self.before(i).1 == Some(0)
     }
 
     /// Whether channel `i` begins the rounds of a circle.
     pub fn begins_rounds(&self, i: usize) -> bool {
-        let mut at = self.answers(i);
-        let mut steps = 0;
-        // A circle elsewhere, into which the walk leads, has no channel `i`.
-        while let Some(other) = at.filter(|other| *other > i && steps < self.channels.len()) {
-            (at, steps) = (self.answers(other), steps + 1);
-        }
-        at == Some(i)
+        let (found, circle) = self.before(i);
+        circle == Some(0) && found.iter().min() == Some(&i)
     }
 
     /// The exchange of which channel `i` is the last; `None` if it answers no other channel, or begins
     /// the rounds of a circle.
     pub fn exchange(&self, i: usize) -> Option<Exchange> {
-        if self.begins_rounds(i) {
-            return None;
-        }
-        self.answers(i)?;
-        let mut channels = vec![i];
-        let mut at = i;
-        while let Some(other) = self.answers(at).filter(|_| !self.begins_rounds(at)) {
-            channels.push(other);
-            at = other;
+        let (mut channels, circle) = self.before(i);
+        if let Some(circle) = circle {
+            let first = (circle..channels.len()).min_by_key(|place| channels[*place])?;
+            channels.truncate(first + 1);
         }
         channels.reverse();
-        Some(Exchange { closed: self.answers(channels[0]) == Some(i), channels })
+        let closed = self.answers(channels[0]) == Some(i);
+        (channels.len() > 1).then_some(Exchange { channels, closed })
     }
 }

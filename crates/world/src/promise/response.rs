@@ -117,7 +117,7 @@ pub fn exchange_bounds(
     let each = channels.iter().map(|i| takes(*i)).collect::<Result<Vec<Span>, _>>()?;
     let sum = each.iter().fold(Span::ZERO, |sum, takes| sum.saturating_add(*takes));
     if !exchange.closed {
-        if experiment.begins_rounds(first) {
+        if experiment.is_in_loop(first) {
             return Err(Unanswered::Branch);
         }
         if let Some(slow) = channels.iter().find(|i| round(experiment, **i) > interval(first)) {

@@ -98,18 +98,19 @@ pub(in crate::convert) fn of_rounds(cx: &mut Context<'_>, experiment: &Experimen
         if !channel.source.is_answer() {
             continue;
         }
-        let in_loop = experiment.exchange(i).is_some_and(|exchange| exchange.closed);
+        let circle = experiment.exchange(i).filter(|exchange| exchange.closed);
         let loses = |way: &usize| {
             let impairments = &experiment.networks[*way].impairments;
             impairments.loss.value() + impairments.corruption.value() > 0.0
         };
-        let circle = || experiment.exchange(i).map_or_else(Vec::new, |exchange| exchange.channels);
+        let mut ways =
+            circle.iter().flat_map(|circle| &circle.channels).flat_map(|i| &experiment.channels[*i].ways);
         let (reason, help) = match () {
             () if experiment.emulation.host == HostPlace::Thread => (
                 "answers another, and a host in a thread sends by itself",
                 "say `host = \"model\"` under `[emulation]`, or use another source",
             ),
-            () if in_loop && circle().iter().any(|of| experiment.channels[*of].ways.iter().any(loses)) => (
+            () if ways.any(loses) => (
                 "is part of a closed loop, which stops for ever when its network loses a message",
                 "remove `loss` and `corruption`, or let one channel of the loop have a source with a rate",
             ),
