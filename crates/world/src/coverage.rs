@@ -81,7 +81,7 @@ pub use covered::CoveredBy;
 pub(crate) use covered::{Coverage, Covered, Holding, Row};
 pub(crate) use faults::stalls;
 pub(crate) use fifo::{delivers_at_once, is_queue, passes, queue, way as keeps_order};
-use host::{by_level, clock_of_host, host_policies, levels, patient};
+use host::{by_level, clock_of_host, host_policies, patient};
 pub(crate) use host::{spaced, thread_per_message};
 pub(crate) use incoming::{Frames, Incoming, frames_apart, incoming, notice, notices};
 pub use reason::Uncovered;
@@ -323,23 +323,7 @@ fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
             return Err(Uncovered::PortOrders);
         }
     };
-    let (link, levels) = ((*link).into(), levels(by_level));
-    let (model, further) = (ResourceModel::Ideal, Vec::new());
-    let (row, any_order, ahead, depth) = (None, false, false, 1);
-    Ok(Covered {
-        model,
-        link,
-        further,
-        rates,
-        row,
-        by_level,
-        levels,
-        any_order,
-        unheld: false,
-        ahead,
-        depth,
-        holding: None,
-    })
+    Ok(Covered { rates, ..Covered::of(ResourceModel::Ideal, *link, by_level) })
 }
 
 /// Whether a station that is so covered covers the channel's policies; `leaves` says whether the

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use laxity_admission::station::{Link, Method, Rated};
 use laxity_admission::{ResourceModel, Test};
 use laxity_qos::channel::Order;
-use laxity_qos::discipline::Class;
+use laxity_qos::costs::LinkCosts;
+use laxity_qos::discipline::{Class, LEVELS};
 use laxity_units::Span;
 
 use super::fifo::queue;
@@ -81,6 +82,25 @@ pub(crate) struct Row {
 }
 
 impl Covered {
+    /// A station with one `link` behind a CPU, both by the same order: fixed priorities, or EDF.
+    pub(super) fn of(model: ResourceModel, link: LinkCosts, by_level: bool) -> Self {
+        Self {
+            model,
+            link: link.into(),
+            further: Vec::new(),
+            rates: None,
+            row: None,
+            by_level,
+            // The last level is best effort's.
+            levels: by_level.then_some(LEVELS as u32 - 1),
+            any_order: false,
+            unheld: false,
+            ahead: false,
+            depth: 1,
+            holding: None,
+        }
+    }
+
     /// Its adapters, by their links.
     pub(crate) fn links(&self) -> impl Iterator<Item = &Link> {
         std::iter::once(&self.link).chain(&self.further)

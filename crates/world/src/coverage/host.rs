@@ -4,7 +4,7 @@ use laxity_admission::ResourceModel;
 use laxity_model::node::DriverConfig;
 use laxity_qos::channel::{Block, Config, LinkConfig, LinkParadigm, Order, Oversize, Preemption, Processing};
 use laxity_qos::costs::LinkCosts;
-use laxity_qos::discipline::{Class, EarlyPolicy, LEVELS, LOWEST};
+use laxity_qos::discipline::{Class, EarlyPolicy, LOWEST};
 
 use super::covered::Covered;
 use super::fifo::is_queue;
@@ -84,20 +84,9 @@ pub(super) fn host_policies(experiment: &Experiment, node: usize) -> Result<Cove
         if !enforcement {
             return Err(Uncovered::Enforcement);
         }
-        return Ok(Covered {
-            model,
-            link: LinkCosts::default().into(),
-            further: Vec::new(),
-            rates: None,
-            row: None,
-            by_level: true,
-            levels: Some(1),
-            any_order: true,
-            unheld: true,
-            ahead: false,
-            depth: link_config.depth,
-            holding: None,
-        });
+        let depth = link_config.depth;
+        let host = Covered::of(model, LinkCosts::default(), true);
+        return Ok(Covered { levels: Some(1), any_order: true, unheld: true, depth, ..host });
     }
     let waits = at_link(experiment, node, model)?;
     let rates = match waits {
@@ -126,25 +115,11 @@ pub(super) fn host_policies(experiment: &Experiment, node: usize) -> Result<Cove
     if !enforcement {
         return Err(Uncovered::Enforcement);
     }
-    let link = LinkCosts::default().into();
+    let host = Covered::of(model, LinkCosts::default(), by_level);
     let any_order = waits == Waits::InClasses;
-    let levels = if any_order { Some(1) } else { levels(by_level) };
-    let by_level = by_level && !levelled;
-    let (row, further, depth) = (None, Vec::new(), *depth);
-    Ok(Covered {
-        model,
-        link,
-        further,
-        rates,
-        row,
-        by_level,
-        levels,
-        any_order,
-        unheld: false,
-        ahead,
-        depth,
-        holding: None,
-    })
+    let levels = if any_order { Some(1) } else { host.levels };
+    let (by_level, depth) = (by_level && !levelled, *depth);
+    Ok(Covered { rates, by_level, levels, any_order, ahead, depth, ..host })
 }
 
 /// The order in which packets wait for the link of a host.
@@ -274,11 +249,6 @@ pub(super) fn by_level(order: Order) -> Option<bool> {
         | Order::HopLaxity
         | Order::StrictPriority => None,
     }
-}
-
-/// Levels that real-time channels share under fixed priorities; the last one is best effort's.
-pub(super) fn levels(by_level: bool) -> Option<u32> {
-    by_level.then_some(LEVELS as u32 - 1)
 }
 
 /// A driver must not give up a null device while it does what it was given.
