@@ -285,6 +285,11 @@ impl Bound {
 /// Why there is no bound.
 pub(super) type Impossible = (Scarce, Deficit, Reason);
 
+/// The refusal of a newcomer for a reason that concerns no other channel.
+pub(super) fn refused((resource, deficit, reason): Impossible) -> AdmissionRefusal {
+    AdmissionRefusal::new(resource, deficit, reason, Claimant::Newcomer)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -76,7 +76,7 @@ use at_deadlines::at_deadlines;
 use on_levels::OnLevels;
 
 use super::decision::{
-    AdmissionId, AdmissionRefusal, Bound, Claimant, Decision, Deficit, Impossible, Reason, Scarce,
+    AdmissionId, AdmissionRefusal, Bound, Claimant, Decision, Deficit, Reason, Scarce, refused,
 };
 use super::demand::{Stream, Worst};
 use super::environment::{Environment, EnvironmentError, Request};
@@ -462,11 +462,6 @@ fn diagnosed(late: Late, (own, higher): (u128, &[Task]), deadline: u64, effort: 
         Err(Late::Untold) => late,
         Err(later) => later,
     }
-}
-
-/// The refusal of a newcomer for a reason that concerns no other channel.
-fn refused((resource, deficit, reason): Impossible) -> AdmissionRefusal {
-    AdmissionRefusal::new(resource, deficit, reason, Claimant::Newcomer)
 }
 
 /// Result of [`AdmissionTable::place`].

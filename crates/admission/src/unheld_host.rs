@@ -29,7 +29,7 @@ use laxity_units::Span;
 use super::below::Lower;
 use super::buffers;
 use super::decision::{
-    AdmissionId, AdmissionRefusal, Bound, Claimant, Decision, Deficit, Impossible, Reason, Scarce,
+    AdmissionId, AdmissionRefusal, Bound, Claimant, Decision, Deficit, Impossible, Reason, Scarce, refused,
 };
 use super::environment::{Buffers, Environment, Formula, ResourceModel};
 use super::model::Shared;
@@ -174,10 +174,6 @@ impl UnheldHost {
 
 /// Messages that take longer than any time.
 const NO_END: Impossible = (Scarce::Cpu, Deficit::Unbounded, Reason::Overload);
-
-fn refused((resource, deficit, reason): Impossible) -> AdmissionRefusal {
-    AdmissionRefusal::new(resource, deficit, reason, Claimant::Newcomer)
-}
 
 #[cfg(test)]
 mod tests {
