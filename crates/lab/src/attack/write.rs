@@ -124,8 +124,7 @@ fn text(scenario: &Scenario, point: &PointIndex, found: &Found, scene: &Scene, f
     let promises = promise::of_channels(&experiment, experiment.admission.formula);
     // A refused channel has no packets. With a source within its contract it may be admitted.
     let exceeds = |i: usize, spec: &ChannelSpec| {
-        let rounds = matches!(spec.source, SourceSpec::Rounds { .. });
-        promises[i].is_refused() && !rounds && !conforms(spec)
+        promises[i].is_refused() && !spec.source.is_answer() && !conforms(spec)
     };
     scenario.with_document(point, |document| {
         let tables = |table: bool| {

@@ -111,16 +111,10 @@ fn only_receives(
             "what comes in at an interface comes from its source, and from no network",
             "remove `[path]` and `[network]`, or give the nodes names, as `[node.NAME]`",
         ),
-        () if experiment
-            .channels
-            .iter()
-            .any(|channel| channel.source.is_endless() || channel.source.is_answer()) =>
-        {
-            (
-                "a source without times of its own waits for what becomes of its messages, and the network does not",
-                "use a source such as `periodic`, `bursty` or `poisson`",
-            )
-        }
+        () if experiment.channels.iter().any(|channel| channel.source.is_untimed()) => (
+            "a source without times of its own waits for what becomes of its messages, and the network does not",
+            "use a source such as `periodic`, `bursty` or `poisson`",
+        ),
         () if experiment.channels.iter().any(|channel| channel.carries.is_some()) => {
             ("frames of programs come through ports, of hosts that send", "remove `carries`")
         }

@@ -384,7 +384,7 @@ pub(super) fn fits(
             format!("`{name}` has a contract, and its source has no rate"),
             "use a source with times of its own, such as `adversary`".into(),
         ),
-        () if matches!(channel.source, SourceSpec::Rounds { .. }) => {
+        () if channel.source.is_answer() => {
             (format!("`{name}` sends in rounds, which virtual interfaces do"), "use another source".into())
         }
         () if contracts().any(|contract| spec.in_local_time(channel.route.len(), contract).is_none()) => (

@@ -179,14 +179,10 @@ pub(super) fn only_virtual_interfaces(
             "a source that keeps its queue full has none to fill here",
             "use `closed` with messages `outstanding`, or a source with a rate",
         ),
-        () if instant
-            && channels.iter().any(|channel| channel.source.is_endless() || channel.source.is_answer()) =>
-        {
-            (
-                "a source without end sends for ever at one instant where the network takes no time",
-                "give `[via.costs]` a `frame` or `byte`, or the channel a source with a rate",
-            )
-        }
+        () if instant && channels.iter().any(|channel| channel.source.is_untimed()) => (
+            "a source without end sends for ever at one instant where the network takes no time",
+            "give `[via.costs]` a `frame` or `byte`, or the channel a source with a rate",
+        ),
         () => return Ok(()),
     };
     Err(cx.fault(&WHOLE, reason, help))

@@ -231,6 +231,11 @@ impl SourceSpec {
         matches!(self, SourceSpec::Continuous(_) | SourceSpec::Closed { .. })
     }
 
+    /// Whether its messages wait for others, and have no times of their own.
+    pub fn is_untimed(&self) -> bool {
+        self.is_endless() || self.is_answer()
+    }
+
     /// Whether its messages answer others.
     pub fn is_answer(&self) -> bool {
         matches!(self, SourceSpec::Rounds { .. })
