@@ -1,12 +1,13 @@
 //! Response times: the least fixed point of `r = constant + Σ ⌈r/I⌉ S`.
 //!
 //! One channel's is found by iteration from below. Those of all channels in priority order are
-//! found in one
-//! [`sweep`]: the response time never falls from one place to the next (whoever is lower waits for all that
-//! the one above it waits for, and for that one), so time only moves forward, and a release of
-//! channel `j` is an event that adds `S_j` once. That costs the number of releases in the longest
-//! response time, times the logarithm of a heap, where separate iterations would cost the square of
-//! the number of channels.
+//! found in one [`sweep`]: the response time never falls from one place to the next (a lower
+//! channel waits for all that the one above it waits for, and for that one). So time only moves
+//! forward, and a release of channel `j` is an event that adds `S_j` once. That costs the number of
+//! releases in the longest response time, times the logarithm of a heap, where separate iterations
+//! would cost the square of the number of channels. Near a full load the longest response time has
+//! many more releases than there are channels. There the sweep goes on to where the line of the
+//! frequent tasks meets the releases of the rare ones ([`beyond`]), as one channel's iteration does.
 //!
 //! *Which channels are in time* is a smaller question, and one request must not take long because a
 //! channel of the table has a deadline of a minute ([`in_time`]). As `t/I ≤ ⌈t/I⌉ ≤ 1 + t/I`, with
@@ -86,6 +87,9 @@ pub(super) fn demand(tasks: &[Task], t: u64) -> u128 {
 
 /// Looks at a task that a request for admission may take: below a tenth of a second.
 pub(super) const MOST_LOOKS: u64 = 1 << 24;
+
+/// Looks that take as long as one release on the heap.
+const LOOKS_OF_A_RELEASE: usize = 8;
 
 /// The looks that are left.
 #[derive(Debug)]
@@ -185,12 +189,19 @@ fn sorted(tasks: &[Task]) -> Vec<Task> {
 /// r ≥ constant + Σ_rare demand(t) + r Σ_frequent S/I.
 /// ```
 ///
+/// With one of them called frequent and `C` for `constant + Σ_rare demand(t)`, the fixed point of
+/// `r = C + ⌈r/I⌉ S` is `C + ⌈C/(I − S)⌉ S`.
+///
 /// Near a full load the steps of an iteration are as short as the rest of an interval of a frequent task.
 fn beyond(constant: u128, tasks: &[Task], t: u64) -> u128 {
     let mut rare = constant.saturating_add(demand(tasks, t));
     let (mut weights, mut furthest) = (0, 0);
-    for task in tasks {
+    for (place, task) in tasks.iter().enumerate() {
         rare = rare.saturating_sub(task.demand(t));
+        if place == 0 && task.service < task.interval {
+            let releases = rare.div_ceil(u128::from(task.interval - task.service));
+            furthest = rare.saturating_add(releases.saturating_mul(task.service()));
+        }
         weights += u128::from(task.weight);
         let free = Task::WHOLE.checked_sub(weights).filter(|free| *free > 0);
         let Some((free, scaled)) = free.zip(rare.checked_mul(Task::WHOLE)) else { break };
@@ -234,7 +245,7 @@ pub(super) fn sweep(
     mut visit: impl FnMut(usize, Option<u64>),
 ) {
     let horizon = claims.clone().map(|claim| claim.limit).max().unwrap_or(0);
-    let mut window = Window { t: 0, demand: 0, tasks: Vec::new(), releases: BinaryHeap::new(), horizon };
+    let mut window = Window::until(horizon);
     for &task in above {
         window.add(task);
     }
@@ -256,12 +267,16 @@ pub(super) fn sweep(
             if next <= u128::from(window.t) {
                 break Some(window.t);
             }
+            let next = match window.has_counted_many() {
+                true => next.max(beyond(own, &sorted(&window.tasks), window.t)),
+                false => next,
+            };
             let Some(t) = u64::try_from(next).ok().filter(|&t| t <= horizon) else {
                 // Beyond every limit, and later claims are later still.
                 (place..places).for_each(|place| visit(place, None));
                 return;
             };
-            window.t = t;
+            window.forward(t);
             if t > claim.limit {
                 break None;
             }
@@ -285,8 +300,8 @@ pub(super) fn in_time(
     most: usize,
     mut visit: impl FnMut(usize, bool),
 ) -> usize {
-    let releases = BinaryHeap::with_capacity(above.len() + claims.len());
-    let mut window = Window { t: 0, demand: 0, tasks: Vec::new(), releases, horizon: u64::MAX };
+    let mut window = Window::until(u64::MAX);
+    window.releases.reserve(above.len() + claims.len());
     let mut before = Before::default();
     for &task in above {
         before.add(task);
@@ -301,7 +316,7 @@ pub(super) fn in_time(
         } else {
             let least = before.least(own).filter(|least| *least <= limit && counted <= most);
             least.and_then(|least| u64::try_from(least).ok()).is_some_and(|least| {
-                counted += window.forward(least, before.frequency);
+                counted += window.forward(least);
                 window.settle(own, claim.limit, most, &mut counted)
             })
         };
@@ -319,8 +334,6 @@ struct Before {
     /// `U`, in units of `1/WHOLE`, rounded down for each, with the number of claims.
     weights: u128,
     tasks: u128,
-    /// `Σ 1/I` in units of 2⁻⁶⁴ of a picosecond.
-    frequency: u128,
 }
 
 impl Before {
@@ -334,7 +347,6 @@ impl Before {
         self.services += task.service();
         self.weights += u128::from(task.weight);
         self.tasks += 1;
-        self.frequency += (1u128 << 64) / u128::from(task.interval);
     }
 
     /// The lower bound of `r`; `None` if it has no end.
@@ -355,24 +367,34 @@ struct Window {
     t: u64,
     demand: u128,
     tasks: Vec<Task>,
+    /// `Σ 1/I` in units of 2⁻⁶⁴ of a picosecond.
+    frequency: u128,
     releases: BinaryHeap<Reverse<(u64, u32)>>,
     horizon: u64,
+    /// Releases that [`advance`](Self::advance) counted since the last line by [`beyond`].
+    counted: usize,
 }
 
 impl Window {
+    /// A window that needs no release at `horizon` or later.
+    fn until(horizon: u64) -> Self {
+        let (tasks, releases) = (Vec::new(), BinaryHeap::new());
+        Self { t: 0, demand: 0, tasks, frequency: 0, releases, horizon, counted: 0 }
+    }
+
     fn add(&mut self, task: Task) {
         self.demand += task.demand(self.t);
         let released = task.next_release(self.t);
         let index = u32::try_from(self.tasks.len()).expect("tasks fit in memory");
         self.tasks.push(task);
+        self.frequency += (1u128 << 64) / u128::from(task.interval);
         self.schedule(released, index);
     }
 
-    /// Goes on to `t`, if that is later, where `frequency` is that of all releases; answers how
-    /// many were looked at.
-    fn forward(&mut self, t: u64, frequency: u128) -> usize {
+    /// Goes on to `t`, if that is later; answers how many tasks were looked at for it.
+    fn forward(&mut self, t: u64) -> usize {
         let Some(further) = t.checked_sub(self.t).filter(|further| *further > 0) else { return 0 };
-        let several = u128::from(further).saturating_mul(frequency) >> 64;
+        let several = u128::from(further).saturating_mul(self.frequency) >> 64;
         self.t = t;
         if several <= 2 * self.tasks.len() as u128 {
             return 0;
@@ -384,6 +406,15 @@ impl Window {
             self.schedule(self.tasks[index].next_release(t), index as u32);
         }
         self.tasks.len()
+    }
+
+    /// Whether so many releases were counted that a line by [`beyond`] costs little beside them.
+    fn has_counted_many(&mut self) -> bool {
+        let many = self.counted > FEW_STEPS as usize * self.tasks.len();
+        if many {
+            self.counted = 0;
+        }
+        many
     }
 
     /// Goes on to where `own` is done, and says whether that is within `limit`; or does not, once
@@ -425,9 +456,10 @@ impl Window {
         while let Some(&Reverse((at, _))) = self.releases.peek()
             && at < self.t
         {
-            if !effort.take(1) {
+            if !effort.take(LOOKS_OF_A_RELEASE) {
                 return false;
             }
+            self.counted += 1;
             self.count_one();
         }
         true
