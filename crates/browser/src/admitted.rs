@@ -80,6 +80,7 @@ fn advise(row: &mut Value, experiment: &Experiment, fit: &promise::Fit) {
     );
     row["admissible"] = json!(shortfall.proposed.map(|span| span.to_string()));
     row["jitter"] = json!(shortfall.jitter.map(|span| span.to_string()));
+    row["unanalysed"] = json!(fit.unanalysed.map(|why| why.to_string()));
     row["slots"] = json!(shortfall.slots);
     row["packet_slots"] = json!(shortfall.packet_slots);
     row["interval"] = json!(fit.interval.map(|(interval, deadline)| {

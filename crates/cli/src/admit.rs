@@ -285,7 +285,7 @@ fn refused(
     let channel = &experiment.channels[i];
     let reason = clean(&answer.refusal(experiment, i).unwrap_or_default());
     *text += &format!("\nchannel {}: refused\n  {reason}\n", clean(&channel.name));
-    let Fit { shortfall, interval, room, untried } = advice.fit(i, answer);
+    let Fit { shortfall, interval, room, untried, unanalysed } = advice.fit(i, answer);
     if !room.is_empty() {
         let least = |Room { key, has, least }: &Room| format!("`{key} = {least}` in place of {has}");
         let all: Vec<String> = room.iter().map(least).collect();
@@ -332,6 +332,9 @@ fn refused(
         }
         None if other_reason || untried => {}
         None => *text += "  no rate was found at which it would be admitted beside the others\n",
+    }
+    if let Some(why) = unanalysed {
+        *text += &format!("  where no station refuses it, it has no bound: {}\n", in_words(why));
     }
     if let Some(largest) = shortfall.largest {
         let at = shortfall.station.map_or_else(String::new, |at| format!(" at {}", experiment.place(at)));

@@ -178,7 +178,7 @@ reasons! {
         "frames may be later against each other, when they come to a switch with flow meters, than `policing` \
          tolerates";
     FifoForwarding "node.forwarding"
-        "FIFO ports have a bound where switches wait for whole frames: `forwarding = \"store_and_forward\"`";
+        "FIFO and strict-priority ports have a bound where switches wait for whole frames: `forwarding = \"store_and_forward\"`";
     CyclicOthers "channel.level"
         "cyclic classes have a bound above all other classes of a port: a more urgent `level`, which is less";
     CyclicCycle "node.cyclic.cycle" "cyclic classes of a port have a bound if they have one `cycle`";

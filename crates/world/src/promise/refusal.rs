@@ -59,6 +59,9 @@ pub struct Fit {
     pub room: Vec<Room>,
     /// Whether changes were left untried, as many channels had been admitted to try others.
     pub untried: bool,
+    /// Why no other deadline or interval helps: no station refuses some of those that were tried, and
+    /// there no analysis covers the path. `None` where one helps.
+    pub unanalysed: Option<Uncovered>,
 }
 
 /// A change with which channel `index` would be admitted, to which admission by `formula` gave the
@@ -126,9 +129,11 @@ impl<'a> Advice<'a> {
             let shortfall = beside.shortfall(station).unwrap_or_default();
             let room = beside.room_in_adapter(refused);
             let room = room.unwrap_or_else(|| room::least(experiment, formula, index, refused));
-            Fit { shortfall, interval, room, untried: false }
+            Fit { shortfall, interval, room, ..Fit::default() }
         });
-        let fit = Fit { untried: self.turns.has_stopped(), ..fit };
+        let helps = fit.interval.is_some() || fit.shortfall.proposed.is_some();
+        let unanalysed = self.turns.unanalysed().filter(|_| !helps);
+        let fit = Fit { untried: self.turns.has_stopped(), unanalysed, ..fit };
         self.fit = Some((index, fit.clone()));
         fit
     }

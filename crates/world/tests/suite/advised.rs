@@ -79,7 +79,8 @@ fn proposals(net: &Net<'_>) -> Vec<[Option<String>; 2]> {
     let mut advice = Advice::of(&experiment, Formula::Corrected);
     let check = |n: usize, text: String| {
         let after = answers(&read(&text));
-        let lost = |i: &usize| after[*i].is_refused() && (*i == n || !before[*i].is_refused());
+        let has_none = |answer: &Promise| answer.is_refused() || answer.uncovered().is_some();
+        let lost = |i: &usize| has_none(&after[*i]) && (*i == n || !has_none(&before[*i]));
         let lost: Vec<usize> = (0..after.len()).filter(lost).collect();
         assert!(lost.is_empty(), "{lost:?} in\n{text}");
     };
@@ -252,4 +253,26 @@ fn more_best_effort_asks_for_more_of_a_processor() {
         shares.len() > 3 && shares.windows(2).all(|two| two[0].0 != two[1].0 || two[0].1 <= two[1].1),
         "{shares:?}"
     );
+}
+
+/// The host refuses the deadline. It would take a rarer message, and then the switch has no bound.
+#[test]
+fn a_station_without_a_bound_behind_the_one_that_refuses_is_named() {
+    let net = Net {
+        host: "subsystem = { packet = \"1500 B\", link = { paradigm = \"adapter\" } }",
+        hosts: &[&["h0", "h1"]],
+        switch: "order = \"strict_priority\"\nforwarding = \"cut_through\"",
+        network: LAN,
+        admission: "",
+        channels: &[("h0 h1", "1000 1 1", "100 us")],
+    };
+    assert_eq!(proposals(&net), [[None, None]]);
+    let experiment = read(&net.text());
+    let answer = &answers(&experiment)[0];
+    let fit = Advice::of(&experiment, Formula::Corrected).fit(0, answer);
+    let why = fit.unanalysed.expect("the switch has no bound").to_string();
+    assert!(why.contains("strict-priority ports") && why.contains("store_and_forward"), "{why}");
+    // A switch that waits for whole frames has a bound.
+    let whole = Net { switch: "order = \"strict_priority\"", ..net };
+    assert!(proposal(&whole).iter().all(|told| !told.is_empty()));
 }

@@ -18,7 +18,7 @@ use super::super::admit::promises;
 use super::super::answer::{Promise, Refused};
 use super::super::asks;
 use super::Shortfall;
-use crate::coverage::{Covered, coverage};
+use crate::coverage::{Covered, Uncovered, coverage};
 use crate::experiment::{ChannelSpec, Experiment, unfinished};
 
 /// Channels that are admitted to try proposals, at most.
@@ -40,7 +40,7 @@ pub(super) enum Tried {
     Admitted,
     /// The channel is refused: it would be later than the proposal by this time.
     Late(Span),
-    /// The channel is refused for another reason, or another channel is.
+    /// The channel is refused for another reason or has no bound, or another channel loses its own.
     Refused,
     /// That would take too long.
     Untried,
@@ -55,6 +55,8 @@ pub(super) struct Turns {
     each: OnceCell<usize>,
     /// Whether a proposal was left untried.
     stopped: Cell<bool>,
+    /// Why the last proposal that no station refused has no bound.
+    unanalysed: Cell<Option<Uncovered>>,
 }
 
 /// A channel of a file, by its place there.
@@ -90,15 +92,27 @@ impl Turns {
         self.stopped.replace(false)
     }
 
+    /// Why a proposal since this was asked before has no bound although no station refuses it.
+    pub(super) fn unanalysed(&self) -> Option<Uncovered> {
+        self.unanalysed.take()
+    }
+
     fn ask(&self, (experiment, formula, index): Which<'_>, changed: &ChannelSpec) -> Tried {
-        let of =
-            |experiment: &Experiment| promises(experiment, formula).ok().map(|promises| promises.channels);
-        let is_admitted = |promise: &Promise| !promise.is_refused();
+        let of = |experiment: &Experiment| promises(experiment, formula).map(|promises| promises.channels);
+        let is_admitted = |promise: &Promise| !promise.is_refused() && promise.uncovered().is_none();
         let before = self
             .admitted
             .get_or_init(|| of(experiment).unwrap_or_default().iter().map(is_admitted).collect());
-        let Some(after) = of(&experiment.with_channel(index, changed)) else { return Tried::Refused };
+        let without_bound = |why| {
+            self.unanalysed.set(Some(why));
+            Tried::Refused
+        };
+        let after = match of(&experiment.with_channel(index, changed)) {
+            Ok(after) => after,
+            Err(why) => return without_bound(why),
+        };
         match &after[index] {
+            Promise::Unbounded(why, _) => without_bound(*why),
             Promise::Refused(Refused { refusal, whose: None, .. }) => match refusal.deficit {
                 Deficit::Time(by) if refusal.claimant == Claimant::Newcomer => Tried::Late(by),
                 _ => Tried::Refused,
