@@ -408,7 +408,7 @@ impl Window {
         self.tasks.len()
     }
 
-    /// Whether so many releases were counted that a line by [`beyond`] costs little beside them.
+    /// Whether a line by [`beyond`] costs little beside the releases counted since the last one.
     fn has_counted_many(&mut self) -> bool {
         let many = self.counted > FEW_STEPS as usize * self.tasks.len();
         if many {
