@@ -7,6 +7,7 @@
 
 pub mod adapter;
 mod answers;
+mod beside;
 pub mod csv;
 mod error;
 pub mod figure;

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 pub use channel::Channel;
 pub use field::{ChannelColumn, ColumnShown, Distribution, Field, FieldReading, Number, Spec};
 pub use fitness::{Fitness, Stops};
-pub use judged::{Exceeded, Judged, is_above};
+pub use judged::{DELAYS, Exceeded, Judged, is_above};
 pub use kind::Kind;
 pub use verdict::{AtSetting, Draws, Origin, Ruling, Standing, Verdict, VerdictTally};
 

@@ -4,11 +4,9 @@
 //! content policy forbids the page to load anything, so that a name in a scenario file is harmless.
 //! The page follows the reader's light or dark scheme and prints.
 
-use std::collections::BTreeMap;
-
 use laxity_scenario::figure::FigureSpec;
 use laxity_world::metric::Kind;
-use laxity_world::results::{Channel, Results, Ruling, Run, Verdict, VerdictTally};
+use laxity_world::results::{Results, Ruling, Verdict, VerdictTally};
 use laxity_world::text::clean_lines;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -16,8 +14,9 @@ use minijinja::{AutoEscape, Environment, Value, context, escape_formatter};
 use serde::Serialize;
 
 use super::answers::answers;
+use super::beside::{self, NONE};
 use super::grid::{self, Detail, Grid, Mark};
-use super::units::{Format, Readable, fixed, typeset};
+use super::units::{Readable, typeset};
 use super::{PresentError, Stamp, figure, platform, promised};
 
 const PAGE: &str = include_str!("report.html.j2");
@@ -47,8 +46,10 @@ pub fn html(
     }
     let tally = VerdictTally::of(verdicts);
     let held = tally.hold + tally.within;
-    let (bounds, time_unit) = bounds(results);
-    let broken = bounds.iter().filter(|b| b.state == "broken").count();
+    let (bounds, time_unit) = beside::channels(results);
+    let further = beside::further(results);
+    let states = bounds.iter().map(|row| row.state).chain(further.iter().map(|row| row.state));
+    let broken = states.filter(|state| *state == "broken").count();
 
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
@@ -77,11 +78,12 @@ pub fn html(
             runs => results.runs.len(),
             simulated => Kind::Time.quantity(results.runs.iter().map(|run| run.simulated).sum()),
             broken => broken,
-            proved => bounds.iter().filter(|b| b.bound_at.is_some()).count(),
+            proved => bounds.iter().filter(|row| row.bound_at.is_some()).count() + further.len(),
             papers => bounds.iter().any(|row| row.papers != NONE),
             attacked => bounds.iter().any(|row| row.found != NONE),
             bounds => Serde(bounds),
             time_unit => time_unit,
+            further => Serde(further),
             figures => drawings,
             network => network.map(|svg| Value::from_safe_string(svg.to_string())),
             tables => Serde(tables(results)),
@@ -165,113 +167,6 @@ fn sweep(results: &Results) -> Vec<AxisLine> {
         AxisLine { name: axis.name.clone(), label: axis.label.clone(), points }
     };
     results.axes.iter().map(line).collect()
-}
-
-/// A channel at its tightest point: the most important row of the report.
-#[derive(Serialize)]
-struct BoundRow {
-    channel: String,
-    class: String,
-    point: String,
-    deadline: String,
-    bound: String,
-    papers: String,
-    worst: String,
-    found: String,
-    used: String,
-    laxity: String,
-    /// The share of messages by their deadline, at the point where it is least.
-    on_time: String,
-    /// `kept`, `missed` or `broken`.
-    state: &'static str,
-    /// Positions on the bar, per cent of its length.
-    filled: String,
-    bound_at: Option<String>,
-    deadline_at: Option<String>,
-}
-
-/// The extremes of a channel over all points of a sweep.
-#[derive(Default, Clone, Copy)]
-struct Anywhere {
-    missed: bool,
-    failed: bool,
-    /// The least.
-    laxity: Option<f64>,
-    /// The least.
-    on_time: Option<f64>,
-}
-
-/// In place of a value that is not there.
-const NONE: &str = "–";
-
-/// The worst case that goes with the end-to-end bound.
-fn worst(channel: &Channel) -> Option<f64> {
-    match channel.bound.is_some() && channel.delivery_bound.is_none() {
-        true => channel.worst,
-        false => channel.delivery_worst.or(channel.worst),
-    }
-}
-
-/// The rows, and the one unit of their times.
-fn bounds(results: &Results) -> (Vec<BoundRow>, String) {
-    let tightest = grid::tightest(results);
-    let compared = |c: &Channel| [c.deadline, c.end_to_end_bound(), c.bound_papers, worst(c), c.worst_found];
-    let limits: Vec<f64> = tightest.iter().flat_map(|(_, c)| compared(c)).flatten().collect();
-    let scale = Kind::Time.scale(limits.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max));
-    let limit = Format::at(Kind::Time, scale, limits.into_iter(), 3);
-    // Missed anywhere in the sweep, not only at the point where the bound was closest; the least
-    // laxity likewise.
-    let mut anywhere: BTreeMap<_, Anywhere> = BTreeMap::new();
-    for channel in results.runs.iter().flat_map(|run| &run.channels) {
-        let Anywhere { missed, failed, laxity, on_time } =
-            anywhere.entry(grid::promise_of(channel)).or_default();
-        *missed |= grid::misses(channel);
-        *failed |= channel.fails();
-        *on_time = [*on_time, channel.on_time].into_iter().flatten().reduce(f64::min);
-        let least = channel.laxity.as_ref().filter(|summary| summary.count > 0).map(|summary| summary.min);
-        *laxity = [*laxity, least].into_iter().flatten().reduce(f64::min);
-    }
-    let row = |(run, channel): (&Run, &Channel)| {
-        let Anywhere { missed, failed, laxity, on_time } = anywhere[&grid::promise_of(channel)];
-        let time = |value: Option<f64>| match value {
-            None => NONE.into(),
-            value => typeset(&limit.cell(value)),
-        };
-        let (worst, bound) = (worst(channel), channel.end_to_end_bound());
-        let limits = [bound, channel.deadline, worst];
-        let whole = limits.into_iter().flatten().filter(|v| v.is_finite()).fold(0.0, f64::max);
-        // A row is about one end of the path: values to the last transmission are left out of a row to
-        // delivery.
-        let to_last = |value: Option<f64>| value.filter(|_| channel.delivery_bound.is_none());
-        let shown = Channel { worst, bound, ..channel.clone() };
-        let at = |value: f64| fixed(if whole > 0.0 { value / whole * 100.0 } else { 0.0 }, 2);
-        BoundRow {
-            channel: channel.name.clone(),
-            class: super::merge::class_name(&channel.class),
-            point: grid::point_text(results, run),
-            deadline: time(channel.deadline),
-            bound: time(bound),
-            papers: time(to_last(channel.bound_papers)),
-            worst: time(worst),
-            found: time(to_last(channel.worst_found)),
-            used: match grid::used_text(&shown).as_str() {
-                "-" => NONE.into(),
-                used => format!("{used}\u{a0}%"),
-            },
-            laxity: time(laxity),
-            on_time: on_time.map_or(NONE.into(), |share| typeset(&Kind::Share.quantity(share))),
-            state: match grid::mark(channel) {
-                Mark::Broken => "broken",
-                _ if failed => "broken",
-                _ if missed => "missed",
-                _ => "kept",
-            },
-            filled: at(worst.unwrap_or(0.0)),
-            bound_at: bound.map(at),
-            deadline_at: channel.deadline.map(at),
-        }
-    };
-    (tightest.into_iter().map(row).collect(), typeset(scale.unit))
 }
 
 /// A table that may be folded.

@@ -27,6 +27,9 @@ pub struct Exceeded {
     pub judged: Judged,
 }
 
+/// The [`what`](Judged::what) of the delays of a channel, which stand beside its deadline.
+pub const DELAYS: [&str; 2] = ["response time", "time to delivery"];
+
 /// The figure of a run that counts frames, and the figure that bounds it; both with the node behind
 /// the name.
 const FRAMES: (&str, &str) = ("frames_in_adapter", "frames_possible");
@@ -67,8 +70,8 @@ impl Channel {
         let count = |count: Option<u64>| count.map(|count| count as f64);
         let backlog = (count(self.backlog), count(self.backlog_bound));
         [
-            Judged::of("response time", Kind::Time, self.worst, self.bound),
-            Judged::of("time to delivery", Kind::Time, self.delivery_worst, self.delivery_bound),
+            Judged::of(DELAYS[0], Kind::Time, self.worst, self.bound),
+            Judged::of(DELAYS[1], Kind::Time, self.delivery_worst, self.delivery_bound),
             Judged::of("time to an answer", Kind::Time, self.establishment_worst, self.establishment_bound),
             Judged::of("packets at a station", Kind::Count, backlog.0, backlog.1),
             Judged::of("delay jitter", Kind::Time, self.delay_jitter, self.delay_jitter_bound),
