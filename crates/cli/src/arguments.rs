@@ -111,10 +111,11 @@ pub(crate) enum Command {
     /// which every channel is admitted. It then exits with 0 if it shows such a change, and with 1
     /// if it found none.
     Admit(Admit),
-    /// Searches for the worst case of every channel that has a bound, and writes the scenarios that
-    /// show it.
+    /// Searches for the worst case of every channel and exchange that has a bound, and writes the
+    /// scenarios that show it.
     ///
-    /// Chooses phases, sizes and order of messages within each channel's contract, and any best
+    /// A channel is searched for its longest time to delivery, or to the last transmission where no
+    /// host receives; an exchange for its longest time to the answer. Chooses phases, sizes and order of messages within each channel's contract, and any best
     /// effort. The same seed and number of steps find the same, whatever the number of threads. A
     /// scene that takes more than two million events is given up. Exit code 1 if a bound was
     /// exceeded, 4 if no channel has one.

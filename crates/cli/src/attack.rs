@@ -163,7 +163,7 @@ fn keep(
     time: TimeLimit<'_>,
 ) -> Result<Vec<Kept>, WriteError> {
     let write = |found: Found| {
-        let name = format!("{stem}{}.toml", found.name);
+        let name = format!("{stem}{}.toml", found.stem());
         let confirmed = attack::write(scenario, point, &found, &directory.join(&name), time)?;
         let file = found.scene.is_some().then_some(name);
         Ok(Kept { found, file, confirmed })
@@ -173,7 +173,8 @@ fn keep(
 
 fn show(here: &str, kept: &[Kept], directory: &Path, terminal: &mut Terminal) {
     let ms = |span: Span| format!("{:.3} ms", span.as_secs_f64() * 1e3);
-    let widest = kept.iter().map(|Kept { found, .. }| found.name.chars().count()).max().unwrap_or(0).max(7);
+    let widest =
+        kept.iter().map(|Kept { found, .. }| found.title().chars().count()).max().unwrap_or(0).max(7);
     terminal.line(here);
     terminal.line(&format!(
         "  {:widest$}  {:>12}  {:>12}  {:>12}  {:>11}",
@@ -182,7 +183,7 @@ fn show(here: &str, kept: &[Kept], directory: &Path, terminal: &mut Terminal) {
     for Kept { found, .. } in kept {
         let row = format!(
             "  {:widest$}  {:>12}  {:>12}  {:>12}  {:>9.1} %",
-            clean(&found.name),
+            clean(&found.title()),
             ms(found.bound),
             found.plain.map_or("-".into(), ms),
             ms(found.worst),
@@ -194,7 +195,7 @@ fn show(here: &str, kept: &[Kept], directory: &Path, terminal: &mut Terminal) {
         let by = found.worst.saturating_sub(found.bound);
         let path: Option<PathBuf> = file.as_ref().map(|file| directory.join(file));
         let shown = path.map_or("its own traffic".into(), |path| path.display().to_string());
-        let text = format!("  bound exceeded: {} by {by}, shown by {shown}", found.name);
+        let text = format!("  bound exceeded: {} by {by}, shown by {shown}", found.title());
         terminal.line(&terminal.verdict(false, &clean(&text)));
     }
     if let Some(median) = attack::median(kept.iter().map(|kept| kept.found.share())) {
@@ -204,7 +205,7 @@ fn show(here: &str, kept: &[Kept], directory: &Path, terminal: &mut Terminal) {
         terminal.line("  the time was over before the plain run had ended");
     }
     let unconfirmed = kept.iter().filter(|kept| kept.confirmed == Confirmed::TimeOver);
-    let unconfirmed: Vec<&str> = unconfirmed.map(|kept| kept.found.name.as_str()).collect();
+    let unconfirmed: Vec<String> = unconfirmed.map(|kept| kept.found.title()).collect();
     if !unconfirmed.is_empty() {
         let text =
             format!("  written, and not run again since the time was over: {}", unconfirmed.join(", "));

@@ -294,7 +294,7 @@ impl Soak {
             return;
         }
         for found in all.iter().filter(|found| found.exceeds()) {
-            let path = at(&found.name);
+            let path = at(&found.stem());
             if let Err(error) = attack::write(&scenario, &point, found, &path, attack::TimeLimit::NONE) {
                 eprintln!("\nerror: {error}");
             }
@@ -305,7 +305,7 @@ impl Soak {
         file.visit_words(&mut |path, word, _| {
             words.insert(format!("{path} = {word}"));
         });
-        let shares = all.iter().map(|found| (found.name.clone(), found.share())).collect();
+        let shares = all.iter().map(|found| (found.title(), found.share())).collect();
         self.attacked.lock().unwrap().push(Attacked { number, words, shares });
     }
 

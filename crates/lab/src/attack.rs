@@ -1,4 +1,4 @@
-//! The search for the worst case of every channel that has a bound.
+//! The search for the worst case of every channel and exchange that has a bound.
 //!
 //! A bound says what cannot be exceeded; random traffic that stays below it shows little. Traffic
 //! made against the bound distinguishes a tight bound from a loose one, and a right one from a
@@ -43,7 +43,8 @@ use laxity_world::results::Run;
 
 use crate::parallel;
 use climb::{Climb, Worst};
-use ground::Ground;
+pub use ground::Goal;
+use ground::{Ground, Target};
 pub use limit::{SearchPhase, TimeLimit};
 pub use record::{AttackRecord, Attacked, AttackedPoint, alike, beside};
 pub use scene::{Play, Scene, conforms};
@@ -85,14 +86,16 @@ pub struct AttackProgress {
     pub closest: Option<(String, f64)>,
 }
 
-/// The worst that was found of one channel.
+/// The worst that was found of one channel or exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Its place in the experiment.
+    /// The place in the experiment of the channel, or of the last one of the exchange.
     pub channel: usize,
-    /// Its name.
+    /// The name of that channel.
     pub name: String,
-    /// The bound of the channel.
+    /// Which of its times was searched for.
+    pub goal: Goal,
+    /// The bound.
     pub bound: Span,
     /// The longest response with the experiment's own traffic; `None` if no message was completed.
     pub plain: Option<Span>,
@@ -106,6 +109,22 @@ pub struct Found {
 }
 
 impl Found {
+    /// The channel or exchange in words.
+    pub fn title(&self) -> String {
+        match self.goal {
+            Goal::Delivery | Goal::Sent => self.name.clone(),
+            Goal::Exchange => format!("{}, exchange", self.name),
+        }
+    }
+
+    /// The name of the file that shows it, without its extension.
+    pub fn stem(&self) -> String {
+        match self.goal {
+            Goal::Delivery | Goal::Sent => self.name.clone(),
+            Goal::Exchange => format!("{}.exchange", self.name),
+        }
+    }
+
     /// Whether the bound does not hold.
     pub fn exceeds(&self) -> bool {
         self.worst > self.bound
@@ -151,15 +170,14 @@ pub fn attack(
     );
     let (plain, ended): (Vec<Run>, Vec<bool>) = runs.unwrap_or_default().into_iter().unzip();
     let ground = Ground::new(&experiments[0], &plain[0], options.events).map_err(Unattacked::Nothing)?;
-    let bounded = |i: &usize| ground.players[*i].bound.is_some();
-    let mut targets: Vec<usize> = (0..ground.players.len()).filter(bounded).collect();
+    let mut targets: Vec<usize> = (0..ground.targets.len()).collect();
     if let Some(name) = &options.channel {
-        targets.retain(|&i| ground.players[i].name == *name);
+        targets.retain(|&i| ground.name(i) == name);
         if targets.is_empty() {
             return Err(Unattacked::Unknown(name.clone()));
         }
     }
-    let mut known: Vec<Option<Worst>> = vec![None; ground.players.len()];
+    let mut known: Vec<Option<Worst>> = vec![None; ground.targets.len()];
     let done = enumerate(&ground, &targets, options, time, &mut known);
     climb(&ground, &targets, options, done, time, &mut known, observe);
     let found = |&target: &usize| Found {
@@ -224,7 +242,11 @@ fn climb(
         .iter()
         .flat_map(|&target| (0..CLIMBS).map(move |number| (target, number)))
         .map(|(target, number)| {
-            let random = seed.stream(&format!("attack {} {number}", ground.players[target].name));
+            let goal = match ground.targets[target].goal {
+                Goal::Delivery | Goal::Sent => "attack",
+                Goal::Exchange => "exchange",
+            };
+            let random = seed.stream(&format!("{goal} {} {number}", ground.name(target)));
             Mutex::new(Climb::new(ground, target, random))
         })
         .collect();
@@ -233,7 +255,7 @@ fn climb(
         let work = |item: usize| {
             let mut climb = climbs[item].lock().expect("no climb has panicked");
             climb.go(steps, &go_on);
-            Ok::<_, ()>(std::mem::replace(&mut climb.met, vec![None; ground.players.len()]))
+            Ok::<_, ()>(std::mem::replace(&mut climb.met, vec![None; ground.targets.len()]))
         };
         let met = parallel::ordered(climbs.len(), options.threads, &work, &mut |_| ());
         met.unwrap_or_default().into_iter().for_each(|met| merge(known, met));
@@ -269,15 +291,15 @@ fn merge(known: &mut [Option<Worst>], met: Vec<Option<Worst>>) {
 
 fn closest(ground: &Ground, targets: &[usize], known: &[Option<Worst>]) -> Option<(String, f64)> {
     let share = |target: &usize| {
-        let (bound, worst) = (ground.players[*target].bound?, known[*target].as_ref()?);
-        Some((ground.players[*target].name.clone(), worst.response.as_secs_f64() / bound.as_secs_f64()))
+        let (bound, worst) = (ground.targets[*target].bound, known[*target].as_ref()?);
+        Some((ground.name(*target).to_string(), worst.response.as_secs_f64() / bound.as_secs_f64()))
     };
     targets.iter().filter_map(share).max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 fn found(ground: &Ground, target: usize, plain: &[Run], worst: Option<Worst>) -> Found {
-    let player = &ground.players[target];
-    let longest = |run: &Run| ground::worst(&run.channels[target]);
+    let Target { channel, goal, bound } = ground.targets[target];
+    let longest = |run: &Run| goal.worst(&run.channels[channel]);
     let plain = plain.iter().filter_map(longest).max();
     let (worst, scene) = match worst {
         Some(worst) if plain.is_none_or(|plain| worst.response >= plain) => {
@@ -285,6 +307,6 @@ fn found(ground: &Ground, target: usize, plain: &[Run], worst: Option<Worst>) ->
         }
         _ => (plain.unwrap_or(Span::ZERO), None),
     };
-    let bound = player.bound.expect("a target has a bound");
-    Found { channel: target, name: player.name.clone(), bound, plain, plain_ended: true, worst, scene }
+    let name = ground.name(target).to_string();
+    Found { channel, name, goal, bound, plain, plain_ended: true, worst, scene }
 }

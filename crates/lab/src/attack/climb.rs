@@ -8,7 +8,7 @@ use laxity_engine::Stream;
 use laxity_units::{Span, Time};
 
 use super::change::{Knowledge, change};
-use super::ground::{Ground, Player};
+use super::ground::{Goal, Ground, Player, Target};
 use super::opening;
 use super::scene::{Play, Scene};
 use super::sight::Sight;
@@ -18,7 +18,7 @@ const PATIENCE: u64 = 240;
 /// The number of changes kept without a worse response after which a scene is traced again.
 const LOOKS: u64 = 12;
 
-/// The worst known of one channel, and what shows it.
+/// The worst known of one target, and what shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Worst {
     pub(super) response: Span,
@@ -29,27 +29,30 @@ pub(super) struct Worst {
 #[derive(Debug)]
 pub(super) struct Climb {
     ground: Ground,
+    /// The place among the targets of the ground.
     pub(super) target: usize,
+    /// The channel of which a message is critical.
+    leader: usize,
     random: Stream,
     scene: Scene,
     score: Option<Span>,
     sight: Option<(Sight, (Time, Time))>,
     stale: u64,
     kept: u64,
-    /// Per channel: the worst response in this climb, whichever channel was its target.
+    /// Per target: the worst response in this climb, whichever was its own.
     pub(super) met: Vec<Option<Worst>>,
 }
 
 impl Climb {
     pub(super) fn new(ground: &Ground, target: usize, mut random: Stream) -> Self {
-        let scene = opening::draw(ground, ground.sender(target), &mut random);
-        let met = vec![None; ground.players.len()];
-        let ground = ground.clone();
-        Self { ground, target, random, scene, score: None, sight: None, stale: 0, kept: 0, met }
+        let met = vec![None; ground.targets.len()];
+        let (ground, leader) = ground.against(&ground.targets[target]);
+        let scene = opening::draw(&ground, leader, &mut random);
+        Self { ground, target, leader, random, scene, score: None, sight: None, stale: 0, kept: 0, met }
     }
 
     fn opening(&mut self) -> Scene {
-        opening::draw(&self.ground, self.ground.sender(self.target), &mut self.random)
+        opening::draw(&self.ground, self.leader, &mut self.random)
     }
 
     /// Takes `steps` steps, as long as `go_on` returns true; returns the number of steps taken.
@@ -72,7 +75,7 @@ impl Climb {
 
     /// Plays scene `number` of the grid of `points` offsets.
     pub(super) fn grid(&mut self, points: u64, number: u64, go_on: &dyn Fn() -> bool) {
-        let scene = opening::grid(&self.ground, self.ground.sender(self.target), points, number);
+        let scene = opening::grid(&self.ground, self.leader, points, number);
         self.try_out(&scene, go_on);
     }
 
@@ -81,8 +84,7 @@ impl Climb {
         self.watch(go_on);
         // Without a sight the time is over.
         let Some((sight, critical)) = self.sight.as_ref() else { return };
-        let target = self.ground.sender(self.target);
-        let known = Knowledge { ground: &self.ground, target, sight, critical: *critical };
+        let known = Knowledge { ground: &self.ground, target: self.leader, sight, critical: *critical };
         for _ in 0..1 + self.random.below(3) {
             change(&mut scene, &known, &mut self.random);
         }
@@ -106,8 +108,9 @@ impl Climb {
     /// Watches a run of the scene, unless one is known.
     fn watch(&mut self, go_on: &dyn Fn() -> bool) {
         if self.sight.is_none() {
-            let Some(sight) = self.ground.watch(&self.scene, self.target, go_on) else { return };
-            let critical = self.ground.critical(&self.scene, &sight, self.target);
+            let channel = self.ground.targets[self.target].channel;
+            let Some(sight) = self.ground.watch(&self.scene, channel, go_on) else { return };
+            let critical = self.ground.critical(&self.scene, &sight, channel);
             self.sight = Some((sight, critical));
         }
     }
@@ -143,16 +146,21 @@ impl Climb {
         if self.stale < PATIENCE {
             return;
         }
-        let players = &self.ground.players;
-        let alike: Vec<usize> = (0..players.len())
+        let targets = &self.ground.targets;
+        let are_alike = |one: &Target, other: &Target| {
+            let [one, other] = [one, other].map(|target| (target.goal, &self.ground.players[target.channel]));
+            one.0 == other.0 && one.0 != Goal::Exchange && are_alike(one.1, other.1)
+        };
+        let alike: Vec<usize> = (0..targets.len())
             .filter(|&other| known[other].is_some())
-            .filter(|&other| other == self.target || are_alike(&players[other], &players[self.target]))
+            .filter(|&other| other == self.target || are_alike(&targets[other], &targets[self.target]))
             .collect();
         let scene = match self.random.below(2) {
             0 if !alike.is_empty() => {
                 let other = alike[self.random.below(alike.len() as u64) as usize];
                 let worst = known[other].as_ref().expect("it was asked for");
-                let [other, own] = [other, self.target].map(|channel| self.ground.sender(channel));
+                let [other, own] =
+                    [other, self.target].map(|target| self.ground.sender(targets[target].channel));
                 exchanged(&self.ground, &worst.scene, other, own)
             }
             _ => self.opening(),

@@ -10,6 +10,7 @@ use laxity_world::Steps;
 use laxity_world::experiment::{ChannelSpec, ClockKind, Experiment, RunLength, SourceSpec, Task};
 use laxity_world::kept_limits;
 use laxity_world::results::{Channel, Run};
+use serde::{Deserialize, Serialize};
 
 use super::scene::{Play, Scene, conforms};
 use super::sight::Sight;
@@ -93,16 +94,47 @@ fn reach(experiment: &Experiment, channel: &ChannelSpec) -> Vec<(usize, Span)> {
     channel.senders().iter().enumerate().scan(Span::ZERO, next).collect()
 }
 
-/// The bound of a channel: to the last transmission or, where that is no event, as with virtual
-/// interfaces, to delivery.
-pub(super) fn promised(channel: &Channel) -> Option<Span> {
-    channel.bound.or(channel.delivery_bound).and_then(Span::from_secs_f64)
+/// A time with a bound that is searched for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Goal {
+    /// The end-to-end delay of a channel.
+    #[default]
+    Delivery,
+    /// The delay to the end of the last transmission, of a channel without a bound to delivery.
+    Sent,
+    /// The exchange that ends with a message of the channel.
+    Exchange,
 }
 
-/// The worst that was seen of what was promised.
-pub(super) fn worst(channel: &Channel) -> Option<Span> {
-    let seen = if channel.bound.is_some() { channel.worst } else { channel.delivery_worst.or(channel.worst) };
-    seen.and_then(Span::from_secs_f64)
+impl Goal {
+    /// The bound of `channel`.
+    pub(super) fn bound(self, channel: &Channel) -> Option<Span> {
+        let bound = match self {
+            Goal::Delivery => channel.delivery_bound,
+            Goal::Sent => channel.bound,
+            Goal::Exchange => channel.response_bound,
+        };
+        bound.and_then(Span::from_secs_f64)
+    }
+
+    /// The worst that was seen of `channel`.
+    pub(super) fn worst(self, channel: &Channel) -> Option<Span> {
+        let seen = match self {
+            Goal::Delivery => channel.delivery_worst.or(channel.worst),
+            Goal::Sent => channel.worst,
+            Goal::Exchange => channel.response_worst,
+        };
+        seen.and_then(Span::from_secs_f64)
+    }
+}
+
+/// A goal of the search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Target {
+    pub(super) channel: usize,
+    pub(super) goal: Goal,
+    pub(super) bound: Span,
 }
 
 /// The experiment, ready to be played on.
@@ -110,6 +142,9 @@ pub(super) fn worst(channel: &Channel) -> Option<Span> {
 pub(super) struct Ground {
     pub(super) experiment: Experiment,
     pub(super) players: Vec<Player>,
+    /// Of each channel the end-to-end delay or else that to its last transmission, if it has a bound;
+    /// then the exchanges.
+    pub(super) targets: Vec<Target>,
     /// `S`, the largest packet.
     pub(super) packet: Bytes,
     /// Whether deadlines decide the order.
@@ -128,7 +163,14 @@ impl Ground {
         if let Task::Fill(_) = experiment.task {
             return Err("channels are only counted here, and none of them sends");
         }
-        if plain.channels.iter().all(|channel| promised(channel).is_none()) {
+        let first = |goals: &'static [Goal]| {
+            plain.channels.iter().enumerate().filter_map(move |(channel, ran)| {
+                goals.iter().find_map(|goal| Some(Target { channel, goal: *goal, bound: goal.bound(ran)? }))
+            })
+        };
+        let targets: Vec<Target> =
+            first(&[Goal::Delivery, Goal::Sent]).chain(first(&[Goal::Exchange])).collect();
+        if targets.is_empty() {
             return Err("no channel has a bound that could be exceeded");
         }
         let experiment = as_counted(Experiment { clock: ClockKind::Virtual, ..experiment.clone() });
@@ -141,7 +183,7 @@ impl Ground {
         let by_bound = experiment.admission.orders_by_bounds();
         let player = |(channel, ran): (&ChannelSpec, &laxity_world::results::Channel)| {
             let real_time = channel.class == Class::RealTime;
-            let bound = promised(ran);
+            let bound = Goal::Sent.bound(ran).or(Goal::Delivery.bound(ran));
             let subsystem = &sender(channel).subsystem;
             // The first host's part of the bound; all hosts have equal parts.
             let hosts = channel.senders().len() as u64;
@@ -180,7 +222,7 @@ impl Ground {
         // thread.
         let sends = |player: &&Player| player.sends && player.real_time;
         let interval = players.iter().filter(sends).map(|player| player.spec.min_interval).max();
-        let longest = players.iter().filter_map(|player| player.bound).chain(interval).max();
+        let longest = targets.iter().map(|target| target.bound).chain(interval).max();
         let longest = longest.unwrap_or(Span::ZERO);
         Ok(Self {
             packet: subsystem.packet,
@@ -188,9 +230,36 @@ impl Ground {
             meets: players.iter().any(|player| player.reach.len() > 1),
             release: Time::ZERO + longest.min(LONGEST_LEAD),
             players,
+            targets,
             events,
             experiment,
         })
+    }
+
+    /// The ground of a search for `target`, and the channel of which a message is critical. The answers of
+    /// an exchange are sent as the experiment has them, and its first message is critical.
+    pub(super) fn against(&self, target: &Target) -> (Self, usize) {
+        let mut ground = self.clone();
+        let exchange = self.exchange(target).unwrap_or_default();
+        for &channel in &exchange {
+            if let SourceSpec::Rounds { window, after, .. } = self.experiment.channels[channel].source {
+                ground.players[channel].rounds = Some((window, after));
+            }
+        }
+        let first = self.sender(*exchange.first().unwrap_or(&target.channel));
+        ground.players[first].bound = Some(target.bound);
+        (ground, first)
+    }
+
+    /// The name of the channel of `target`.
+    pub(super) fn name(&self, target: usize) -> &str {
+        &self.players[self.targets[target].channel].name
+    }
+
+    /// The channels of the exchange that is the goal of `target`; `None` if that is a delay.
+    fn exchange(&self, target: &Target) -> Option<Vec<usize>> {
+        let exchange = self.experiment.exchange(target.channel).filter(|_| target.goal == Goal::Exchange)?;
+        Some(exchange.channels)
     }
 
     /// Endless best effort of messages of `size` on `channel`, in a run of `length`. Traffic
@@ -216,13 +285,16 @@ impl Ground {
         self.release.since(Time::ZERO).saturating_add(bound.saturating_mul(2))
     }
 
-    /// Runs `scene` while `go_on` says so: the longest response time of each channel; `None` if the
-    /// run does not end.
+    /// Runs `scene` while `go_on` says so: the longest time of each target; `None` if the run does not
+    /// end.
     pub(super) fn play(&mut self, scene: &Scene, go_on: &dyn Fn() -> bool) -> Option<Vec<Option<Span>>> {
         let length = self.put_on(scene);
         let mut steps = Steps::of_length(&self.experiment, length);
         let ended = steps.finish_while(self.events, go_on);
-        ended.then(|| steps.close().channels.iter().map(worst).collect())
+        let longest = |run: Run| {
+            self.targets.iter().map(|target| target.goal.worst(&run.channels[target.channel])).collect()
+        };
+        ended.then(|| longest(steps.close()))
     }
 
     /// Runs `scene` and records its events; `None` if the run does not end.

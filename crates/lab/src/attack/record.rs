@@ -15,8 +15,7 @@ use laxity_world::experiment::{Experiment, RunLength, SourceSpec, Task};
 use laxity_world::results::Run;
 use serde::{Deserialize, Serialize};
 
-use super::Found;
-use super::ground::promised;
+use super::{Found, Goal};
 
 /// All that was found of one scenario.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +42,8 @@ pub struct AttackedPoint {
 pub struct Attacked {
     /// Its name.
     pub name: String,
+    /// Which of its times was attacked.
+    pub goal: Goal,
     /// Its bound.
     pub bound: String,
     /// The longest response that was found.
@@ -90,6 +91,7 @@ impl AttackedPoint {
     pub fn new(scenario: &Scenario, points: &[PointIndex], found: &[(Found, Option<String>)]) -> Self {
         let attacked = |(found, file): &(Found, Option<String>)| Attacked {
             name: found.name.clone(),
+            goal: found.goal,
             bound: found.bound.to_string(),
             worst: found.worst.to_string(),
             file: file.clone(),
@@ -126,7 +128,8 @@ impl AttackRecord {
         match self.points.iter_mut().find(|known| known.points == new.points) {
             None => self.points.push(new),
             Some(known) => {
-                known.channels.retain(|old| new.channels.iter().all(|channel| channel.name != old.name));
+                let is = |a: &Attacked, b: &Attacked| (&a.name, a.goal) == (&b.name, b.goal);
+                known.channels.retain(|old| !new.channels.iter().any(|channel| is(channel, old)));
                 known.channels.extend(new.channels);
             }
         }
@@ -139,10 +142,16 @@ impl AttackRecord {
         for attacked in here.flat_map(|known| &known.channels) {
             let seconds = |text: &str| text.parse::<Span>().ok().map(Span::as_secs_f64);
             let channel = run.channels.iter_mut().find(|channel| channel.name == attacked.name);
+            let goal = attacked.goal;
             if let Some(channel) = channel
-                && promised(channel) == attacked.bound.parse().ok()
+                && goal.bound(channel) == attacked.bound.parse().ok()
             {
-                channel.worst_found = seconds(&attacked.worst);
+                let found = match goal {
+                    Goal::Delivery => &mut channel.delivery_found,
+                    Goal::Sent => &mut channel.worst_found,
+                    Goal::Exchange => &mut channel.response_found,
+                };
+                *found = seconds(&attacked.worst);
             }
         }
     }

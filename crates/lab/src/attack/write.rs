@@ -20,7 +20,7 @@ use laxity_world::text::clean;
 use laxity_world::{Steps, conforms};
 use toml::de::{DeTable, DeValue};
 
-use super::{Found, Play, Scene, SearchPhase, TimeLimit, ground};
+use super::{Found, Goal, Play, Scene, SearchPhase, TimeLimit, ground};
 
 /// Whether a scene that was written was run once more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +92,7 @@ pub fn write(
     }
     let run = steps.close();
     let channel = &run.channels[found.channel];
-    let (worst, bound) = (ground::worst(channel), ground::promised(channel));
+    let (worst, bound) = (found.goal.worst(channel), found.goal.bound(channel));
     if worst != Some(found.worst) || bound != Some(found.bound) {
         let word = |span: Option<Span>| span.map_or("nothing".into(), |span| span.to_string());
         return Err(differs(format!(
@@ -110,8 +110,11 @@ pub fn write(
 fn text(scenario: &Scenario, point: &PointIndex, found: &Found, scene: &Scene, folder: &Path) -> String {
     let experiment = ground::as_counted(scenario.experiment(point));
     let mut text = format!(
-        "# Found by `laxity attack`: `{}` took {} of the {} that are its bound ({:.2} %).\n",
-        found.name,
+        "# Found by `laxity attack`: {} took {} of the {} that are its bound ({:.2} %).\n",
+        match found.goal {
+            Goal::Delivery | Goal::Sent => format!("`{}`", found.name),
+            Goal::Exchange => format!("the exchange that ends with `{}`", found.name),
+        },
         found.worst,
         found.bound,
         found.share() * 100.0
@@ -119,7 +122,7 @@ fn text(scenario: &Scenario, point: &PointIndex, found: &Found, scene: &Scene, f
     let at = scenario.describe(point);
     let at = if at.is_empty() { String::new() } else { format!(" at {}", clean(&at)) };
     writeln!(text, "# The experiment is {}{at}.", clean(&scenario.name)).expect("a text takes text");
-    let title = format!("The worst that was found of {}: {}", found.name, scenario.title);
+    let title = format!("The worst that was found of {}: {}", found.title(), scenario.title);
     entry(&mut text, "title", &quoted(&title));
     let promises = promise::of_channels(&experiment, experiment.admission.formula);
     // A refused channel has no packets. With a source within its contract it may be admitted.

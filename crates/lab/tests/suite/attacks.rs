@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use laxity_lab::attack::{self, AttackOptions, Confirmed, TimeLimit};
+use laxity_lab::attack::{self, AttackOptions, Confirmed, Goal, TimeLimit};
 use laxity_lab::property::drawn;
 use laxity_scenario::draw::scenario;
 
@@ -123,4 +123,30 @@ fn what_was_found_beside_a_refused_channel_is_shown() {
     let path = folder.0.join("within.toml");
     let confirmed = attack::write(&scenario, &point, found, &path, TimeLimit::NONE);
     assert_eq!(confirmed.unwrap_or_else(|error| panic!("{error}")), Confirmed::Yes);
+}
+
+/// A search for the exchanges of a loop and a line keeps their answers, and finds traffic of others that
+/// is worse for them.
+#[test]
+fn an_exchange_is_attacked_with_its_answers() {
+    let folder = Folder::new("exchange");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/networks/rounds.toml");
+    let text = fs::read_to_string(path).unwrap().replace("time = \"1 s\"", "time = \"20 ms\"");
+    let scenario = laxity_lab::from_text(path, text).unwrap_or_else(|errors| panic!("{errors}"));
+    let point = scenario.points().next().unwrap();
+    let experiments = [scenario.experiment(&point)];
+    // The loop has two answers, and the line one.
+    for (name, answers) in [("position", 2), ("act", 1)] {
+        let channel = Some(name.to_string());
+        let options = AttackOptions { steps: 60, seed: 1, threads: None, channel, events: EVENTS };
+        let all = attack::attack(&experiments, &options, TimeLimit::NONE, &mut |_| ()).unwrap();
+        let [delivery, found] = &all[..] else { panic!("{all:?}") };
+        assert_eq!((delivery.goal, delivery.title()), (Goal::Delivery, name.into()));
+        assert_eq!((found.goal, found.title()), (Goal::Exchange, format!("{name}, exchange")));
+        assert!(!found.exceeds() && Some(found.worst) > found.plain, "{found:?}");
+        let path = folder.0.join(format!("{name}.toml"));
+        let confirmed = attack::write(&scenario, &point, found, &path, TimeLimit::NONE);
+        assert_eq!(confirmed.unwrap_or_else(|error| panic!("{error}")), Confirmed::Yes);
+        assert_eq!(fs::read_to_string(path).unwrap().matches("kind = \"rounds\"").count(), answers);
+    }
 }

@@ -1,14 +1,14 @@
 //! Every number of the table of metrics is measured by some run, and stands in every output under
 //! its one name.
 
-use laxity_lab::attack::{AttackRecord, Attacked, AttackedPoint};
+use laxity_lab::attack::{AttackRecord, Attacked, AttackedPoint, Goal};
 use laxity_report::claims::Judge;
 use laxity_report::glossary;
 use laxity_report::present::{Stamp, figure, json, parquet, report};
 use laxity_scenario::Claim;
 use laxity_scenario::figure::FigureSpec;
 use laxity_world::metric::{Kind, distributions, metrics, numbers};
-use laxity_world::results::{Provenance, Results, Run};
+use laxity_world::results::{Channel, Provenance, Results, Run};
 use laxity_world::{causes, run};
 
 /// Two hosts, and a way that loses frames; one channel keeps its contract, others send more than
@@ -212,6 +212,16 @@ fn scenario(impaired: &str, formula: &str, second: &str) -> String {
     SCENARIO.replace("IMPAIRED", impaired).replace("FORMULA", formula).replace("SECOND", second)
 }
 
+/// Adds the finding of an attack to the first channel of `run` with that `bound`.
+fn attack(run: &mut Run, goal: Goal, bound: fn(&Channel) -> Option<f64>) {
+    let (name, bound) =
+        run.channels.iter().find_map(|of| Some((of.name.clone(), bound(of)?))).expect("a channel has one");
+    let bound = laxity_units::Span::from_secs_f64(bound).unwrap().to_string();
+    let channels = vec![Attacked { name, goal, bound, worst: "1 ms".into(), file: None }];
+    let point = AttackedPoint { points: vec![String::new()], channels };
+    AttackRecord { points: vec![point], ..AttackRecord::default() }.tell("", run);
+}
+
 /// A run with bounds, one without bounds and with many errors, one of virtual interfaces, two with
 /// requests beside the deadline, one of nodes with signalling, and one of loops.
 fn results() -> Results {
@@ -224,13 +234,10 @@ fn results() -> Results {
     let lossless = scenario("impairments = { loss = 0.001 }", "corrected", "best_effort");
     let asked = of(lossless.replace("deadline = \"30 ms\"", asks));
     let mut bounded: Run = of(scenario("", "corrected", "best_effort"));
-    let camera = &bounded.channels[0];
-    let bound = laxity_units::Span::from_secs_f64(camera.bound.expect("the camera is admitted")).unwrap();
-    // The findings of an attack are added to a run afterwards.
-    let attacked =
-        Attacked { name: "camera".into(), bound: bound.to_string(), worst: "1 ms".into(), file: None };
-    let point = AttackedPoint { points: vec![String::new()], channels: vec![attacked] };
-    AttackRecord { points: vec![point], ..AttackRecord::default() }.tell("", &mut bounded);
+    attack(&mut bounded, Goal::Sent, |channel| channel.bound);
+    attack(&mut bounded, Goal::Delivery, |channel| channel.delivery_bound);
+    let mut loops: Run = of(LOOPS.into());
+    attack(&mut loops, Goal::Exchange, |channel| channel.response_bound);
     let lossy = of(scenario("impairments = { loss = 0.05 }", "off", "real_time"));
     // Enough messages for the last of the percentiles.
     let many = [
@@ -251,7 +258,7 @@ fn results() -> Results {
             asked,
             of(CHANCES.into()),
             of(SIGNALLING.into()),
-            of(LOOPS.into()),
+            loops,
         ],
     }
 }

@@ -31,7 +31,7 @@ enum Decides {
 fn decides(field: &str) -> Decides {
     match field {
         "name" | "class" | "reserved" | "deadline" | "bound" | "bound_papers" | "delivery_bound"
-        | "response_bound" | "round_bound"
+        | "response_bound" | "response_found" | "delivery_found" | "round_bound"
         | "refused" | "no_bound" | "worst_found" | "reason" | "admissible" | "admissible_jitter"
         | "largest_term" | "largest" | "expected" | "channel" | "admitted" | "papers_throughput"
         | "corrected_throughput"

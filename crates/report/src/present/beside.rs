@@ -55,10 +55,15 @@ fn worst(channel: &Channel) -> Option<f64> {
     }
 }
 
+/// The worst that an attack found, likewise.
+fn found(channel: &Channel) -> Option<f64> {
+    channel.delivery_found.or(channel.worst_found.filter(|_| channel.delivery_bound.is_none()))
+}
+
 /// The channels, and the one unit of their times.
 pub(super) fn channels(results: &Results) -> (Vec<ChannelRow>, String) {
     let tightest = grid::tightest(results);
-    let compared = |c: &Channel| [c.deadline, c.end_to_end_bound(), c.bound_papers, worst(c), c.worst_found];
+    let compared = |c: &Channel| [c.deadline, c.end_to_end_bound(), c.bound_papers, worst(c), found(c)];
     let limits: Vec<f64> = tightest.iter().flat_map(|(_, c)| compared(c)).flatten().collect();
     let scale = Kind::Time.scale(limits.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max));
     let limit = Format::at(Kind::Time, scale, limits.into_iter(), 3);
@@ -96,7 +101,7 @@ pub(super) fn channels(results: &Results) -> (Vec<ChannelRow>, String) {
             bound: time(bound),
             papers: time(to_last(channel.bound_papers)),
             worst: time(worst),
-            found: time(to_last(channel.worst_found)),
+            found: time(found(channel)),
             used: match grid::used_text(&shown).as_str() {
                 "-" => NONE.into(),
                 used => format!("{used}\u{a0}%"),

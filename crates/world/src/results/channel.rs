@@ -160,6 +160,9 @@ record! {
         /// run.
         #[serde(default)]
         delivery_worst: Option<f64> = number(Kind::Time, "worst time to delivery", column("delivery worst", 26, 7));
+        /// The worst time to delivery that an attack has found, seconds; `None` if there was none.
+        #[serde(default)]
+        delivery_found: Option<f64> = number(Kind::Time, "worst time to delivery that an attack found", column("delivery found", 26, 7));
         /// Delivery − logical arrival for real time, − actual arrival for best effort, seconds.
         #[serde(default)]
         delivery: Option<Summary> = distribution("time to delivery", &DELIVERY_PERCENTILES);
@@ -185,6 +188,9 @@ record! {
         /// The longest of them in the *whole* run, seconds.
         #[serde(default)]
         response_worst: Option<f64> = number(Kind::Time, "worst time to an answer of messages", column("exchange worst", 27, 3));
+        /// The longest of them that an attack has found, seconds; `None` if there was none.
+        #[serde(default)]
+        response_found: Option<f64> = number(Kind::Time, "worst time to an answer that an attack found", column("exchange found", 27, 3));
         /// The bound on it, seconds.
         #[serde(default)]
         response_bound: Option<f64> = number(Kind::Time, "bound on the time to an answer of messages", column("exchange bound", 27, 3));
