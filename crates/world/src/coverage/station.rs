@@ -168,7 +168,7 @@ pub(super) fn under_way(experiment: &Experiment, node: usize, depth: u32) -> u32
     }
     let mut all = 0u64;
     for channel in &experiment.channels {
-        let mut passages = channel.passages(node);
+        let mut passages = channel.passages_from(node);
         match (passages.next(), passages.next()) {
             (Some(0), None) if channel.packet_overflow != PacketOverflow::DecayDeadline => {
                 let lanes = 1 + u64::from(channel.message_overflow == MessageOverflow::BestEffort);

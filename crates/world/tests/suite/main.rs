@@ -22,6 +22,7 @@ mod fifo_rates;
 mod fifo_relays;
 mod framing;
 mod goodput;
+mod handed;
 mod launch;
 mod limits;
 mod links;
