@@ -10,11 +10,20 @@
 //! as go, from the top, needs the fewest levels for this order. Those left over then part the
 //! largest levels, which can only shorten response times.
 
+/// A channel that would be late on the last level, if that had to hold all that the levels above do not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TooFew {
+    /// The place of the channel with the least limit there.
+    pub(super) place: usize,
+    /// The response time of the level less that limit.
+    pub(super) by: u64,
+}
+
 /// The level of every channel, from the response time `r` and the limit of each in priority order;
-/// `None` if `levels` do not suffice.
-pub(super) fn assign(channels: &[(u64, u64)], levels: u32) -> Option<Vec<u32>> {
+/// or one that is late if `levels`, at least 1, do not suffice.
+pub(super) fn assign(channels: &[(u64, u64)], levels: u32) -> Result<Vec<u32>, TooFew> {
     if channels.len() <= levels as usize {
-        return Some((0..channels.len() as u32).collect());
+        return Ok((0..channels.len() as u32).collect());
     }
     let mut starts = vec![0];
     let mut least = u64::MAX;
@@ -25,16 +34,20 @@ pub(super) fn assign(channels: &[(u64, u64)], levels: u32) -> Option<Vec<u32>> {
             least = limit;
         }
     }
+    if starts.len() > levels as usize {
+        let first = starts[levels as usize - 1];
+        let least = (first..channels.len()).min_by_key(|place| channels[*place].1);
+        let place = least.expect("a level has a channel");
+        return Err(TooFew { place, by: channels[channels.len() - 1].0 - channels[place].1 });
+    }
     while starts.len() < levels as usize {
         let end = |i: usize| starts.get(i + 1).copied().unwrap_or(channels.len());
-        let largest = (0..starts.len()).max_by_key(|&i| (end(i) - starts[i], usize::MAX - i))?;
+        let largest = (0..starts.len()).max_by_key(|&i| (end(i) - starts[i], usize::MAX - i));
+        let largest = largest.expect("there is a level");
         starts.insert(largest + 1, starts[largest] + (end(largest) - starts[largest]).div_ceil(2));
     }
-    let fits = starts.len() <= levels as usize;
-    fits.then(|| {
-        let level = |place| starts.partition_point(|start| *start <= place) as u32 - 1;
-        (0..channels.len()).map(level).collect()
-    })
+    let level = |place| starts.partition_point(|start| *start <= place) as u32 - 1;
+    Ok((0..channels.len()).map(level).collect())
 }
 
 /// The place of the lowest channel on the level of `place`; all of that level have its response
@@ -45,12 +58,12 @@ pub(super) fn lowest_beside(levels: &[u32], place: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{assign, lowest_beside};
+    use super::{TooFew, assign, lowest_beside};
 
     #[test]
     fn each_channel_has_a_level_while_there_are_enough() {
-        assert_eq!(assign(&[(1, 9), (2, 9), (3, 9)], 3), Some(vec![0, 1, 2]));
-        assert_eq!(assign(&[], 3), Some(vec![]));
+        assert_eq!(assign(&[(1, 9), (2, 9), (3, 9)], 3), Ok(vec![0, 1, 2]));
+        assert_eq!(assign(&[], 3), Ok(vec![]));
     }
 
     #[test]
@@ -61,18 +74,18 @@ mod tests {
 
     #[test]
     fn what_is_done_at_its_limit_is_in_time() {
-        assert_eq!(assign(&[(2, 4), (4, 9)], 1), Some(vec![0, 0]));
-        assert_eq!(assign(&[(2, 4), (5, 9)], 1), None);
+        assert_eq!(assign(&[(2, 4), (4, 9)], 1), Ok(vec![0, 0]));
+        assert_eq!(assign(&[(2, 4), (5, 9)], 1), Err(TooFew { place: 0, by: 1 }));
     }
 
     #[test]
     fn whoever_asks_for_little_time_shares_with_nobody_who_takes_much() {
         // The first has 4 to be through, and would wait 9 with all, 5 with one other.
         let channels = [(3, 4), (5, 90), (7, 90), (9, 90)];
-        assert_eq!(assign(&channels, 2), Some(vec![0, 1, 1, 1]));
-        assert_eq!(assign(&channels, 3), Some(vec![0, 1, 1, 2]));
-        assert_eq!(assign(&channels, 1), None);
+        assert_eq!(assign(&channels, 2), Ok(vec![0, 1, 1, 1]));
+        assert_eq!(assign(&channels, 3), Ok(vec![0, 1, 1, 2]));
+        assert_eq!(assign(&channels, 1), Err(TooFew { place: 0, by: 5 }));
         // Three that cannot share a level.
-        assert_eq!(assign(&[(3, 4), (5, 6), (7, 8)], 2), None);
+        assert_eq!(assign(&[(3, 4), (5, 6), (7, 8)], 2), Err(TooFew { place: 1, by: 1 }));
     }
 }

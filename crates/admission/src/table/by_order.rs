@@ -5,6 +5,9 @@
 //! priority that it does not need. Where it changes no common property, the slack of each channel
 //! at its deadline decides for most of them at once.
 
+use std::cmp::Ordering;
+
+use super::levels::TooFew;
 use super::*;
 
 impl AdmissionTable {
@@ -107,8 +110,15 @@ impl AdmissionTable {
         all.insert(place, Claim { task, limit: request.deadline().as_ps() });
         let effort = Effort::of(MOST_LOOKS);
         let on_levels = OnLevels::new(shared.constant(), (above, &all), levels, &effort);
-        let too_few = (Scarce::Levels, Deficit::Unbounded, Reason::SharedLevels);
-        let on_levels = on_levels.ok_or_else(|| refused(too_few))?;
+        let on_levels = on_levels.map_err(|TooFew { place: late, by }| {
+            let claimant = match late.cmp(&place) {
+                Ordering::Less => Claimant::Channel(self.channels[late].id),
+                Ordering::Equal => Claimant::Newcomer,
+                Ordering::Greater => Claimant::Channel(self.channels[late - 1].id),
+            };
+            let by = Deficit::Time(Span::from_ps(by));
+            AdmissionRefusal::new(Scarce::Levels, by, Reason::SharedLevels, claimant)
+        })?;
         let mut order: Vec<&Request> = self.channels.iter().map(|channel| &channel.request).collect();
         order.insert(place, request);
         let alone = self.alone((shared, &self.found_with(request)), order.into_iter());

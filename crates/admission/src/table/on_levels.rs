@@ -13,6 +13,7 @@
 //! packet of a later one, which would be refused.
 
 use super::by_level::selected;
+use super::levels::TooFew;
 use super::*;
 
 /// A link alone.
@@ -34,20 +35,20 @@ pub(super) struct OnLevels<'a> {
 }
 
 impl<'a> OnLevels<'a> {
-    /// The channels of `claims`, which are all in time, on no more than `most` levels; `None` if those do
-    /// not suffice.
+    /// The channels of `claims`, which are all in time, on no more than `most` levels; or one that is
+    /// late if those do not suffice.
     pub(super) fn new(
         constant: u128,
         (above, claims): (&'a [Task], &'a [Claim]),
         most: u32,
         effort: &Effort,
-    ) -> Option<Self> {
+    ) -> Result<Self, TooFew> {
         let mut responses = Vec::with_capacity(claims.len());
         sweep(constant, above, claims.iter().copied(), effort, |at, r| {
             responses.push((r.expect("an admitted channel meets its deadline"), claims[at].limit));
         });
         let levels = levels::assign(&responses, most)?;
-        Some(Self { above, claims, responses: responses.into_iter().map(|(r, _)| r).collect(), levels })
+        Ok(Self { above, claims, responses: responses.into_iter().map(|(r, _)| r).collect(), levels })
     }
 
     /// The level of the channel at `place`.

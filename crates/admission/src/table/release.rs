@@ -84,7 +84,7 @@ impl AdmissionTable {
                 });
                 let levels = self.environment.levels;
                 responses.len() == tasks.len()
-                    && levels.is_none_or(|levels| levels::assign(&responses, levels).is_some())
+                    && levels.is_none_or(|levels| levels::assign(&responses, levels).is_ok())
             }
             Test::Demand => {
                 let (constant, stairs) = self.waits(shared, &self.population);

@@ -34,3 +34,16 @@ fn no_more_completions_are_pending_than_there_are_buffers() {
         }
     }
 }
+
+/// Both hosts have one level, and receive in no time. The first channel alone leaves little of its deadline to the
+/// host where it ends. The second one shares that level, so the parts of the first are shared out again.
+#[test]
+fn channels_that_share_a_level_make_room_for_each_other() {
+    let head = head().replace("receive_packet = \"3 us\"", "receive_packet = \"0 us\"");
+    let channels = [("there", "a", "b"), ("back", "b", "a")]
+        .map(|(name, from, to)| channel(name, from, to, "1000 B", "4 ms"));
+    let found = bound_and_worst(&[head, STAR.into(), channels.concat()].concat());
+    let [there, back] = found[..] else { panic!("{found:?}") };
+    assert_eq!(there, back);
+    assert!(there.1 <= there.0 && there.0 < 4000.0, "{there:?}");
+}
