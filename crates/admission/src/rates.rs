@@ -30,6 +30,7 @@
 //! traffic waits: one packet of it may have been begun. Clocks are counted in 2⁻³² ps and rounded
 //! up, which is [`ROUNDING`] at most.
 
+mod many;
 mod row;
 #[cfg(test)]
 mod tests;
@@ -40,6 +41,7 @@ use std::sync::Arc;
 
 use laxity_units::{Bytes, Span};
 
+use many::Sums;
 use row::Late;
 pub(super) use together::Together;
 pub(super) use together::{Coming, through};
@@ -48,7 +50,7 @@ use super::decision::{AdmissionId, AdmissionRefusal, Bound, Claimant, Decision, 
 use super::environment::Request;
 use super::terms::{Breakdown, ps};
 use crate::station::Rated;
-use laxity_qos::discipline::{Latency, Messages, Order, Share, Sharing};
+use laxity_qos::discipline::{Messages, Order, Share, Sharing};
 
 /// Error of the clocks.
 const ROUNDING: Span = Span::from_ps(2);
@@ -99,6 +101,8 @@ pub struct RateTable {
     /// Its speed, what has no rate, and what has one without a guarantee.
     sharing: Sharing,
     channels: Vec<Channel>,
+    /// Over the channels.
+    sums: Sums,
     next_id: u64,
     /// How much later than its logical arrivals a channel's messages are there, where a CPU makes
     /// them first.
@@ -153,6 +157,7 @@ impl RateTable {
             packet,
             sharing,
             channels,
+            sums: Sums::default(),
             next_id: 0,
             late,
             behind,
@@ -192,6 +197,7 @@ impl RateTable {
         }
         let id = AdmissionId(self.next_id);
         self.next_id += 1;
+        self.sums = self.summed(self.sums, &asked);
         self.channels.push(Channel { id, asked });
         self.sharing.flows.push(self.share(&asked));
         Decision::Admitted { id, priority: 0, bound }
@@ -203,6 +209,7 @@ impl RateTable {
         let others = self.others();
         self.channels.remove(place);
         self.sharing.flows.remove(others + place);
+        self.sums = self.summed_anew();
         true
     }
 
@@ -210,13 +217,17 @@ impl RateTable {
     /// bound of no other.
     pub fn pay(&mut self, id: AdmissionId, pays: Pays) {
         if let Some(channel) = self.channels.iter_mut().find(|channel| channel.id == id) {
-            channel.asked.pays = pays;
+            let before = std::mem::replace(&mut channel.asked.pays, pays);
+            self.paid(before, pays);
         }
     }
 
     /// The least deadline that could be promised in place of that of `asked`: its bound beside all
-    /// others, which are still in time.
+    /// others, which are still in time. Beside many a greater one, if all have time to spare.
     pub fn least_deadline(&self, asked: &RateRequest) -> Result<Span, AdmissionRefusal> {
+        if let Some(bound) = self.at_once(asked) {
+            return Ok(bound);
+        }
         let sharing = self.beside(asked);
         if let Some(sharing) = self.overloaded(&sharing) {
             let excess = Deficit::Share(sharing.excess().max(1));
@@ -349,11 +360,10 @@ impl RateTable {
         }
     }
 
-    /// `latency` of the order, and of what is behind the queue.
-    fn behind(&self, latency: Latency, sharing: &Sharing) -> Latency {
+    /// By how much the server behind the queue adds to a latency.
+    fn behind(&self, sharing: &Sharing) -> Span {
         let Behind { depth, once } = self.behind;
-        let ahead = sharing.longest().saturating_mul(u64::from(depth) - 1);
-        latency.later_by(ahead.saturating_add(once))
+        sharing.longest().saturating_mul(u64::from(depth) - 1).saturating_add(once)
     }
 
     /// The largest traffic under way when no packet with a rate waits. At a port it is an item

@@ -47,7 +47,8 @@ impl RateTable {
     /// How late each flow is of `sharing`; `None` where that is not known.
     pub(super) fn latencies(&self, sharing: &Sharing) -> Vec<Option<Late>> {
         let way = self.row.as_ref().map_or(Span::ZERO, |row| row.way());
-        let first = |latency| Late { latency: self.behind(latency, sharing), more: way };
+        let behind = self.behind(sharing);
+        let first = |latency: Latency| Late { latency: latency.later_by(behind), more: way };
         let mut all: Vec<Option<Late>> =
             self.order.latencies(sharing).into_iter().map(|latency| latency.map(first)).collect();
         for (before, server) in self.further() {

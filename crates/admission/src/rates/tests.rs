@@ -165,3 +165,37 @@ fn frames_without_room_promise_nothing() {
     assert_eq!(table.least_deadline(&asks(1000, us(8), us(90))), Ok(us(24) + ROUNDING));
     assert!(RateTable::new(Order::StopAndGo, Bytes::new(1), table.sharing).is_none());
 }
+
+/// With 400 channels, sums answer requests. A bound is never longer than the answer, and what the sums do not
+/// admit is decided by the bounds.
+#[test]
+fn sums_over_many_channels_answer_as_their_bounds_do() {
+    let asked = |deadline| RateRequest {
+        early: Early { by: us(5), ahead: 1 },
+        ..asks(1000, Span::from_ms(20), deadline)
+    };
+    for order in [Order::WeightedFair, Order::DeficitRoundRobin, Order::HierarchicalFair] {
+        let mut table = rated(order, 500);
+        for _ in 0..400 {
+            let least = table.least_deadline(&asked(Span::from_ms(20))).expect("there is time");
+            assert!(matches!(table.request(asked(Span::from_ms(20))), Decision::Admitted { .. }));
+            let last = table.bounds().pop().expect("it was admitted").bound;
+            assert!(last <= least && least < last * 21 / 20, "{order:?}: {last} of {least}");
+        }
+        let longest = table.bounds().into_iter().map(|bound| bound.bound).max().expect("there are some");
+        // Sums leave the second no time, since a channel has to be through by then, and bounds do.
+        for _ in 0..2 {
+            let Decision::Admitted { .. } = table.request(asked(longest + us(5))) else {
+                panic!("{order:?}")
+            };
+        }
+        let Decision::Refused(late) = table.request(asked(longest / 2)) else { panic!("{order:?}") };
+        assert_eq!(late.reason, Reason::Late, "{order:?}");
+        // What is given up no longer counts.
+        let before = table.sums;
+        let id = table.bounds()[7].id;
+        assert!(table.release(id));
+        let Decision::Admitted { .. } = table.request(asked(Span::from_ms(20))) else { panic!("{order:?}") };
+        assert_eq!(table.sums, before);
+    }
+}

@@ -76,6 +76,31 @@ impl Coming {
     }
 }
 
+/// A straight line above the demand of channels.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// At zero.
+    once: u128,
+    /// Its slope, in 2⁻⁴⁰.
+    parts: u128,
+}
+
+impl Line {
+    /// The same with the demand of `one`.
+    pub(crate) fn and(self, one: &Coming) -> Self {
+        let early = (ps(one.early) * part(one)).div_ceil(1 << PARTS);
+        let own = early.saturating_add((u128::from(one.ahead) + 1).saturating_mul(ps(one.service)));
+        Self { once: self.once.saturating_add(own), parts: self.parts.saturating_add(part(one)) }
+    }
+
+    /// By when all are through after `lower`, at the latest; `None` where the line has no end.
+    pub(crate) fn through(self, lower: Span) -> Option<Span> {
+        let free = (1u128 << PARTS).checked_sub(self.parts).filter(|free| *free > 0)?;
+        let end = ps(lower).saturating_add(self.once).checked_mul(1 << PARTS)?.div_ceil(free);
+        u64::try_from(end).ok().map(Span::from_ps)
+    }
+}
+
 /// By when one of channels is through, after what was under way.
 pub(crate) struct Together {
     lower: Span,
@@ -104,21 +129,16 @@ impl Together {
         let own = self.all[place];
         let others: Vec<Coming> =
             self.all.iter().enumerate().filter(|(i, _)| *i != place).map(|(_, one)| *one).collect();
-        let free = (1u128 << PARTS).checked_sub(others.iter().map(part).sum()).filter(|free| *free > 0)?;
+        let line = others.iter().fold(Line::default(), Line::and);
+        let free = (1u128 << PARTS).checked_sub(line.parts).filter(|free| *free > 0)?;
         if ps(own.service).checked_shl(PARTS)? > ps(own.interval).checked_mul(free)? {
             return None;
         }
-        let once = |one: &Coming| {
-            let early = (ps(one.early) * part(one)).div_ceil(1 << PARTS);
-            early.saturating_add((u128::from(one.ahead) + 1).saturating_mul(ps(one.service)))
-        };
-        let at_once = others.iter().map(once).fold(0, u128::saturating_add);
         let mut worst = Span::ZERO;
         for before in 0..MOST_BEFORE {
             let since = own.interval.saturating_mul(before);
             let work = self.lower.saturating_add(own.service.saturating_mul(before + 1));
-            let line = ps(work).saturating_add(at_once).checked_mul(1 << PARTS)?.div_ceil(free);
-            if before > 0 && line <= ps(since) + ps(worst) {
+            if before > 0 && line.through(work)? <= since.saturating_add(worst) {
                 return Some(worst);
             }
             worst = worst.max(through(work, &others)?.saturating_sub(since));

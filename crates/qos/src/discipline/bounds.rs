@@ -127,7 +127,8 @@ impl Order {
 
     fn latencies_of(self, sharing: &Sharing) -> Vec<Option<Latency>> {
         let all = |latencies: Vec<Latency>| {
-            latencies.into_iter().map(|latency| Some(latency.later_by(sharing.ends()))).collect()
+            let ends = sharing.ends();
+            latencies.into_iter().map(|latency| Some(latency.later_by(ends))).collect()
         };
         if !self.fits(sharing) {
             return vec![None; sharing.flows.len()];

@@ -124,13 +124,15 @@ impl Sharing {
 
     /// The part of the server that rates take, in 2⁻⁴⁰.
     fn rates(&self) -> u128 {
-        let share = |flow: &Share| {
-            let Costly { time, size } = self.costly(flow);
-            let of = u128::from(time.as_ps()) << 40;
-            let tick = u128::from(flow.tick.interval().as_ps()) * u128::from(size.get());
-            of.saturating_mul(u128::from(flow.tick.size().get())).div_ceil(tick.max(1))
-        };
-        self.flows.iter().map(share).fold(0, u128::saturating_add)
+        self.flows.iter().map(|flow| self.part(flow)).fold(0, u128::saturating_add)
+    }
+
+    /// The part of the server that the rate of `flow` takes, in 2⁻⁴⁰.
+    pub fn part(&self, flow: &Share) -> u128 {
+        let Costly { time, size } = self.costly(flow);
+        let of = u128::from(time.as_ps()) << 40;
+        let tick = u128::from(flow.tick.interval().as_ps()) * u128::from(size.get());
+        of.saturating_mul(u128::from(flow.tick.size().get())).div_ceil(tick.max(1))
     }
 
     /// `L / C` of a flow's largest item.
