@@ -39,6 +39,7 @@ impl Beside<'_> {
             return None;
         }
         let which = (*experiment, *formula, *index);
+        let asks = tables.is_none() && virtual_interfaces.is_none();
         let mut fits = |channel: ChannelSpec| match (&mut *tables, &virtual_interfaces) {
             (Some(tables), _) => {
                 let request = request(experiment, &channel).ok().flatten();
@@ -54,7 +55,10 @@ impl Beside<'_> {
         let rates = |station: &usize| {
             virtual_interfaces.is_none() && !by_deadline_or_level.contains(&experiment.link_order(*station))
         };
-        let least = if channel.senders().iter().any(rates) { least_of_some } else { least };
+        let of_some = channel.senders().iter().any(rates);
+        let least = if of_some { least_of_some } else { least };
+        // Where the search asks as a request in its turn does, no other interval fits if none does.
+        let is_final = asks && !of_some;
         let due = channel.deadline?;
         // With the deadline that it asks for, or else with one of the interval's length.
         for is_own in [true, false] {
@@ -66,6 +70,9 @@ impl Beside<'_> {
                 true => Some(shortest),
                 false => least(shortest, &mut fits),
             };
+            if found.is_none() && is_final {
+                continue;
+            }
             let first = found.map_or(shortest, |found| readable(found, &mut fits));
             let longer = LONGER.map(|percent| (first / 100).saturating_mul(percent).rounded_up(3));
             // An interval that is longer by as much as a message is late is no better.
