@@ -7,7 +7,7 @@
 use laxity_scenario::figure::FigureSpec;
 use laxity_world::metric::Kind;
 use laxity_world::results::{Results, Ruling, Verdict, VerdictTally};
-use laxity_world::text::clean_lines;
+use laxity_world::text::{acts, clean_lines};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Value, context, escape_formatter};
@@ -53,9 +53,12 @@ pub fn html(
 
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
-    // The library escapes markup. Control characters are no markup; `clean_lines` replaces them.
+    // The library escapes markup. Control characters are no markup; `clean_lines` replaces them. Hardly
+    // any cell has one.
     environment.set_formatter(|out, state, value| match value.as_str() {
-        Some(text) if !value.is_safe() => escape_formatter(out, state, &Value::from(clean_lines(text))),
+        Some(text) if !value.is_safe() && text.contains(acts) => {
+            escape_formatter(out, state, &Value::from(clean_lines(text)))
+        }
         _ => escape_formatter(out, state, value),
     });
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
