@@ -1,6 +1,8 @@
 //! Results as CSV (RFC 4180), for spreadsheets: the table of [`Rows`], without its metadata. A null
 //! is an empty field. Equal results give equal text.
 
+use std::fmt::Write;
+
 use laxity_world::results::Results;
 
 use super::rows::{Rows, Values};
@@ -16,12 +18,13 @@ pub fn text(results: &Results) -> String {
             if number > 0 {
                 text.push(',');
             }
-            match &column.values {
-                Values::Text(values) => text.extend(values[row].as_deref().map(quoted)),
+            let written = match &column.values {
+                Values::Text(values) => values[row].as_deref().map(|value| text.write_str(&quoted(value))),
                 // The shortest decimals that are read back as the same double.
-                Values::Double(values) => text.extend(values[row].map(|value| format!("{value:?}"))),
-                Values::Integer(values) => text.extend(values[row].map(|value| value.to_string())),
-            }
+                Values::Double(values) => values[row].map(|value| write!(text, "{value:?}")),
+                Values::Integer(values) => values[row].map(|value| write!(text, "{value}")),
+            };
+            written.transpose().expect("a string takes any text");
         }
         text.push('\n');
     }
