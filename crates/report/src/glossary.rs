@@ -5,6 +5,7 @@
 //! docs/ are made from here.
 
 mod fields;
+mod terms;
 mod words;
 
 use std::collections::BTreeSet;
@@ -15,6 +16,7 @@ use fields::{OF_FILES, RECORDS, Record};
 use laxity_scenario::diagnostic::nearest;
 use laxity_world::metric::{self, metrics};
 use laxity_world::{causes, figures};
+use terms::TERMS;
 use words::{COLUMNS, HELPERS, NOTIONS, OF_SCRIPTS, VERDICTS};
 
 /// A word explained.
@@ -39,6 +41,7 @@ fn term(name: &str, place: &str, shape: &str, means: &str) -> GlossaryTerm {
 pub fn terms() -> Vec<GlossaryTerm> {
     let mut terms: Vec<GlossaryTerm> =
         VERDICTS.iter().map(|(name, means)| term(name, "a verdict", "", means)).collect();
+    terms.extend(TERMS.iter().map(|(name, means)| term(name, "a term of a bound", "", means)));
     terms.extend(NOTIONS.iter().map(|(name, means)| term(name, "a notion", "", means)));
     terms.extend(RECORDS.iter().flat_map(fields::of));
     terms.extend(OF_SCRIPTS.iter().map(|(name, shape, means)| term(name, "claims", shape, means)));
@@ -194,6 +197,10 @@ pub fn glossary() -> String {
     text += "\nOther exit codes: 2 if the input is bad (a scenario, an argument, a script), 3 if the work could not be done.\n\n## Notions\n\n\
              | word | what it means |\n|---|---|\n";
     for (name, means) in NOTIONS {
+        text += &row(&[name, means]);
+    }
+    text += "\n## Terms of bounds\n\nThe lines of `laxity admit --terms`.\n\n| term | what it means |\n|---|---|\n";
+    for (name, means) in TERMS {
         text += &row(&[name, means]);
     }
     text += "\n## Metrics\n\nOn a figure's axis under this name (`y = \"laxity.min\"`), in the Parquet file with `_` for `.`; seconds, bytes, bytes \

@@ -1,13 +1,21 @@
 //! Every number of the table of metrics is measured by some run, and stands in every output under
 //! its one name.
 
+use std::collections::BTreeMap;
+use std::fs;
+
+use laxity_admission::Formula;
 use laxity_lab::attack::{AttackRecord, Attacked, AttackedPoint, Goal};
+use laxity_lab::property::drawn;
 use laxity_report::claims::Judge;
 use laxity_report::glossary;
 use laxity_report::present::{Stamp, figure, json, parquet, report};
 use laxity_scenario::Claim;
+use laxity_scenario::draw;
 use laxity_scenario::figure::FigureSpec;
+use laxity_world::experiment::Experiment;
 use laxity_world::metric::{Kind, distributions, metrics, numbers};
+use laxity_world::promise;
 use laxity_world::results::{Channel, Provenance, Results, Run};
 use laxity_world::{causes, run};
 
@@ -338,4 +346,35 @@ fn causes_have_one_list() {
     let mut dropped = dropped.peekable();
     assert!(dropped.peek().is_some());
     assert!(dropped.all(|name| causes::ALL.iter().any(|(_, known, _)| known == name)));
+}
+
+/// The terms of all bounds of experiments and of drawn scenarios.
+#[test]
+fn each_term_of_a_bound_is_explained() {
+    let mut terms = BTreeMap::new();
+    let mut add = |from: String, experiment: &Experiment| {
+        let Ok(promises) = promise::promises(experiment, Formula::Corrected) else { return };
+        for hop in promises.channels.iter().flat_map(|promise| promise.hops()) {
+            for term in hop.wait.terms().iter().chain(hop.service.terms()) {
+                terms.entry(term.name).or_insert_with(|| from.clone());
+            }
+        }
+    };
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments");
+    for file in ["networks", "tsn"].iter().flat_map(|of| fs::read_dir(format!("{folder}/{of}")).unwrap()) {
+        let path = file.unwrap().path();
+        if path.extension().is_some_and(|end| end == "toml") {
+            let scenario =
+                laxity_lab::load(&path).unwrap_or_else(|errors| panic!("{}", errors.render(false)));
+            add(path.display().to_string(), &scenario.first());
+        }
+    }
+    for number in 0..800 {
+        if let Ok(scenario) = drawn(&draw::scenario(1, number).file.text()) {
+            add(format!("drawn {number}"), &scenario.first());
+        }
+    }
+    let unknown: Vec<_> = terms.iter().filter(|(name, _)| glossary::explain(name).is_err()).collect();
+    assert!(unknown.is_empty(), "{unknown:#?}");
+    assert!(terms.len() > 35, "{}", terms.len());
 }

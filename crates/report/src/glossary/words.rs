@@ -144,58 +144,6 @@ pub(super) const VERDICTS: &[(&str, &str)] = &[
 /// Notions that the tables rest on.
 pub(super) const NOTIONS: &[(&str, &str)] = &[
     (
-        "waiting for what is below",
-        "A term of a bound: the maximum wait of a message for work of lower priority that cannot be preempted. It is the \
-         switch to that work, its block of packets, the packets that the adapter already has, and their completions.",
-    ),
-    (
-        "the message itself",
-        "A term of a bound: the CPU time and link time of the packets of one largest message. Packets bound by the CPU \
-         take longer in the CPU than on the link; packets bound by the link take longer on the link.",
-    ),
-    (
-        "messages of channels above",
-        "A term of a bound: the work of messages of channels with higher priority in that time. With the demand test \
-         these are `other messages due before it`, and `less, for what was over when it came` is the part of that work \
-         that ends before the message arrives.",
-    ),
-    (
-        "work above all handlers",
-        "A term of a bound: the work that preempts all channels. It is interrupts and receptions of other frames, and \
-         threads of applications.",
-    ),
-    (
-        "switch to a lower handler",
-        "A term of a bound: the context switch to work of lower priority that began just before the message arrived.",
-    ),
-    (
-        "its block",
-        "A term of a bound: the packets that a handler of lower priority processes before it yields the CPU \
-         (`preemption` under `[host] subsystem`).",
-    ),
-    (
-        "CPU time stolen from it by transmissions",
-        "A term of a bound: link scheduling and completions of transmissions, which interrupt a handler. Before the \
-         message it is stolen from the block below; else it is stolen from the message's own packets.",
-    ),
-    (
-        "link scheduling in progress",
-        "A term of a bound: the call of the link scheduler that goes on when the message arrives.",
-    ),
-    (
-        "packets already with the adapter",
-        "A term of a bound: the packets that were handed to the adapter before, as many as `depth` lets there be. They \
-         are transmitted first, whatever their priority.",
-    ),
-    (
-        "the crossing packet's second share",
-        "A term of a bound: the packet with which the message passes from the CPU to the link is counted at both.",
-    ),
-    (
-        "transmission of the packets bound by the link",
-        "A term of a bound: the time on the link of the message's packets that take longer there than in the CPU.",
-    ),
-    (
         "local deadline",
         "The part of a channel's end-to-end deadline that one station has. The parts, and the paths between stations, add \
          up to the deadline at most.",
