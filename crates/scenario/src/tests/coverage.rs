@@ -133,7 +133,7 @@ fn if_nobody_has_a_bound_there_is_one_reason() {
     let why = promises(&experiment, Formula::Corrected).unwrap_err();
     assert_eq!(
         why.sentence(),
-        "bounds hold behind a CPU by multi-class EDF or fixed priorities; behind one by another order, with one core and a null adapter, if neither CPU nor link holds messages"
+        "bounds hold behind a CPU by multi-class EDF or fixed priorities; behind one by another order, with one core and one adapter, if neither CPU nor link holds messages"
     );
 }
 

@@ -100,7 +100,7 @@ reasons! {
     Immediate "host.subsystem.preemption" "immediate preemption is analysed for ideal resources under O1";
     Orders "host.subsystem.cpu"
         "bounds hold behind a CPU by multi-class EDF or fixed priorities; behind one by another order, with one \
-         core and a null adapter, if neither CPU nor link holds messages";
+         core and one adapter, if neither CPU nor link holds messages";
     CpuBestEffort "host.subsystem.cpu"
         "best effort shares a FIFO CPU with real time, and no contract bounds it: `cpu = \"strict_priority\"` has \
          a bound beside it";

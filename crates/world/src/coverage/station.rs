@@ -34,6 +34,7 @@ pub(super) fn covered(
     // Launch times are of null adapters.
     let LinkConfig { paradigm: _, core: _, order: _, early, depth, launch: _, frame: _, speed: _ } =
         experiment.host(node).subsystem.link;
+    // A host that holds no message counts packets from their arrival, so none of them is early.
     let held = early.horizon.is_zero();
     let at = (node, LinkId::FIRST);
     let window = windows(experiment, at, host);
@@ -81,7 +82,7 @@ pub(super) fn covered(
         };
         ways.into_iter().map(of).collect::<Vec<_>>()
     });
-    if host.model != ResourceModel::O1 || most == depth {
+    if host.model != ResourceModel::O1 || host.unheld || most == depth {
         return behind;
     }
     match (behind, at_once(held || !host.ahead)) {

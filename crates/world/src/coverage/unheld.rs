@@ -1,11 +1,13 @@
 //! Hosts that serve messages as they arrive: `laxity_admission::UnheldHost` has the proof.
+//!
+//! An adapter of stages is analysed as behind a host that takes real time for one level (`station.rs`).
 
 use laxity_qos::channel::{Block, Config, LinkParadigm, MessageOverflow, Order};
 use laxity_qos::discipline::{Class, LOWEST};
 
 use super::host::in_classes;
 use super::reason::Uncovered;
-use crate::experiment::{AdapterSpec, ChannelSpec, Experiment};
+use crate::experiment::{ChannelSpec, Experiment};
 use crate::traffic::conformance::keeps_contract;
 
 /// Whether `node` serves real time before best effort, on its CPU and at its link, and holds no early
@@ -13,9 +15,8 @@ use crate::traffic::conformance::keeps_contract;
 pub(super) fn unheld(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
     let host = experiment.host(node);
     let Config { order, link, preemption, early, .. } = &host.subsystem;
-    let null = experiment.nodes[node].adapters.iter().map(|it| &experiment.adapters[it.adapter]);
     let scheduled = matches!(link.paradigm, LinkParadigm::O1 | LinkParadigm::O2 | LinkParadigm::O3);
-    let single = null.map(|adapter| matches!(adapter, AdapterSpec::Null(_))).eq([true]);
+    let single = experiment.nodes[node].adapters.len() == 1;
     let holds = experiment.holds(node) || !early.horizon.is_zero();
     if !scheduled || !single || holds || !host.computing.is_empty() {
         return Err(Uncovered::Orders);

@@ -21,7 +21,7 @@ pub(super) enum Station {
     /// The same with several links.
     Several(Links),
     /// A link by rates.
-    Rates(RateTable),
+    Rates(Box<RateTable>),
     /// A CPU by EDF, and its link by rates.
     Host(Box<RatedHost>),
     /// A CPU by fixed priorities, and its link by EDF.

@@ -88,7 +88,7 @@ impl Tables {
                 let sharing = sharing(experiment, formula, node, speed, true)?;
                 let table = RateTable::new(order, experiment.packet(), sharing);
                 let table = table.ok_or(Uncovered::PortLatency)?;
-                return Ok(Station::Rates(table));
+                return Ok(Station::Rates(Box::new(table)));
             }
             if let Some(order) = by_rates {
                 let environment = environment(LinkId::FIRST)?;

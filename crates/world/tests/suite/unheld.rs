@@ -73,6 +73,30 @@ fn each_order_that_holds_no_message_has_the_same_bounds() {
     assert!(fifo.iter().all(|(bound, worst)| worst <= bound && *worst > 0.25 * bound), "{fifo:?}");
 }
 
+/// An adapter of one stage that is the link. Up to `depth` packets are in it, and several may complete at once.
+#[test]
+fn an_adapter_of_stages_keeps_its_bounds_in_any_order() {
+    let stages = "kind = \"generic\"\n[[adapter.transmit]]\nname = \"mac\"\n\
+                  phase = [{ per_byte = \"80 ns\", medium = true }]\n";
+    let with = |order: &str, more: &[String]| {
+        let text = hosts(order, order, &[&four()[..], more].concat());
+        bound_and_worst(&text.replace("kind = \"null\"\nrate = \"100 Mbit/s\"\n", stages))
+    };
+    let flood = [FLOOD.to_string()];
+    for order in ORDERS {
+        for more in [&[][..], &flood] {
+            let (found, null) =
+                (with(order, more), bound_and_worst(&hosts(order, order, &[&four()[..], more].concat())));
+            for ((bound, worst), (link, _)) in found.iter().zip(&null) {
+                assert!(
+                    worst <= bound && *bound < 3.0 * link,
+                    "{order}: {worst} of {bound}, {link} of a link"
+                );
+            }
+        }
+    }
+}
+
 /// Best effort beside real time takes a block of the CPU and a packet of the link, and no bound.
 #[test]
 fn best_effort_is_behind_real_time() {
