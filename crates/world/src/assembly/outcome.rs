@@ -463,7 +463,8 @@ pub(super) fn refused(
     advice: &mut Option<Advice<'_>>,
 ) -> Option<RefusedChannel> {
     let reason = promise.refusal(experiment, i)?;
-    let shortfall = match promise.is_unkept() {
+    // Another deadline is no advice to a channel that lacks buffers, and the reason says how many.
+    let shortfall = match promise.is_unkept() || promise.lacks_room() {
         true => Shortfall::default(),
         false => advice.as_mut()?.shortfall(i),
     };

@@ -2,6 +2,7 @@
 
 use laxity_admission::Formula;
 use laxity_scenario::Scenario;
+use laxity_units::Span;
 use laxity_world::experiment::Experiment;
 use laxity_world::promise::{self, Advice, Promise};
 
@@ -95,7 +96,7 @@ fn proposals(net: &Net<'_>) -> Vec<[Option<String>; 2]> {
             let deadline = deadline.or(asked).unwrap().to_string();
             check(n, net.with(n, Some(interval.to_string()), &deadline));
         }
-        let text = |span: laxity_units::Span| span.to_string();
+        let text = |span: Span| span.to_string();
         [fit.shortfall.proposed.map(text), fit.interval.map(|(interval, _)| text(interval))]
     });
     told.collect()
@@ -275,4 +276,28 @@ fn a_station_without_a_bound_behind_the_one_that_refuses_is_named() {
     // A switch that waits for whole frames has a bound.
     let whole = Net { switch: "order = \"strict_priority\"", ..net };
     assert!(proposal(&whole).iter().all(|told| !told.is_empty()));
+}
+
+/// The links alone take 80 ms of the 10. The refusal says what is missing for them, and for the stations.
+#[test]
+fn a_path_that_is_longer_than_the_deadline_is_refused_by_all_that_is_missing() {
+    let net = Net {
+        host: "subsystem = { packet = \"1500 B\" }",
+        hosts: &[&["h0", "h1"]],
+        switch: "",
+        network: LAN,
+        admission: "",
+        channels: &[("h0 h1", "1000 1 200", "10 ms")],
+    };
+    let missing = |propagation: &str| {
+        let text =
+            net.text().replace("propagation = \"500 ns\"", &format!("propagation = \"{propagation}\""));
+        let experiment = read(&text);
+        let refused = answers(&experiment)[0].refusal(&experiment, 0)?;
+        let (_, by) = refused.rsplit_once(" by ").expect("an amount");
+        Some(by.parse::<Span>().expect("a time").as_ps() / 1_000_000_000)
+    };
+    let whole = missing("5 ms").expect("it is refused");
+    assert!(whole < 5, "{whole}");
+    assert_eq!(missing("40 ms"), Some(whole + 70));
 }
