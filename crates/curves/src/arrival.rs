@@ -162,6 +162,13 @@ impl Arrival {
         Self::least(lines)
     }
 
+    /// The curve of traffic that has both.
+    pub(crate) fn least_of(self, other: Self) -> Self {
+        let mut lines = self.lines;
+        lines.extend(other.lines);
+        Self::least(lines)
+    }
+
     /// The curve of the same traffic, delayed by up to `ps`.
     pub(crate) fn late(mut self, ps: u128) -> Self {
         for line in &mut self.lines {

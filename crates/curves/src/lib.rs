@@ -33,6 +33,7 @@ mod separate;
 mod service;
 mod total;
 mod tree;
+mod upstream;
 
 #[cfg(test)]
 mod tests;

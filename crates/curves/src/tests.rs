@@ -2,6 +2,7 @@
 
 use laxity_units::{Bytes, Rate, Span};
 
+use crate::total::Total;
 use crate::{
     AnalysisMethod, Bucket, CopyOf, Effort, Flow, FlowBound, Gates, Invalid, QueueNetwork, Server, bounds,
 };
@@ -50,6 +51,28 @@ fn frames_of_one_link_do_not_wait_at_the_next() {
     assert_eq!(us(&found), [120.0, 120.0]);
     let passed = &found[0].as_ref().expect("a bound").passed;
     assert_eq!(passed.iter().map(|span| span.as_ps() / 1000).collect::<Vec<_>>(), [80_000, 120_000]);
+}
+
+/// Both flows leave a link of 100 Mbit/s 80 us apart, and one of 200 Mbit/s brings them no closer
+/// together: at the last link none waits. A flow that joins at the fast link can delay the first.
+#[test]
+fn frames_of_a_slow_link_are_apart_behind_a_faster_one() {
+    let fast = Server::by_level(Rate::from_bits_per_sec(200_000_000));
+    let servers = || vec![LINK, fast.clone(), LINK, LINK];
+    let two = || vec![flow(&[0, 1, 2], 0, 1000, 4000), flow(&[0, 1, 2], 0, 1000, 4000)];
+    assert_eq!(us(&of(servers(), two())), [160.0 + 40.0 + 80.0; 2]);
+    // It delays a frame at the fast link by 20 us, so the next one waits for 20 us at the last.
+    let joined = [two(), vec![flow(&[1, 3], 0, 500, 4000)]].concat();
+    let network = QueueNetwork::new(servers(), joined).expect("a network");
+    let delay = &Total::of(&network, false).delay[0];
+    assert_eq!(delay.iter().map(|delay| delay.as_ps() / 1_000_000).collect::<Vec<_>>(), [160, 60, 100]);
+    // By the entry of a path likewise.
+    let entered = |mut flow: Flow| {
+        flow.path.remove(0);
+        Flow { entry: Some(0), ..flow }
+    };
+    let found = us(&of(servers(), two().into_iter().map(entered).collect()));
+    assert_eq!(found, [40.0 + 80.0; 2]);
 }
 
 /// A frame of 1500 B below takes 120 us. The flow below waits for one frame of 40 us above, which

@@ -5,7 +5,8 @@
 //! tighter than that theorem alone:
 //!
 //! - Frames that share a link upstream arrive one after the other (line shaping: Mifdaoui and
-//!   Leydier 2017).
+//!   Leydier 2017), and a faster link behind it brings them together only as far as its queue does
+//!   ([`crate::upstream`]).
 //! - A frame arrives with its last bit. The packetiser that makes it whole adds no delay to its
 //!   frames (Le Boudec and Thiran 2001, theorem 1.7.1), so no term is paid for it at each hop.
 //! - Frames of a flow are shifted against each other by the difference of longest and shortest
@@ -434,11 +435,11 @@ impl Total {
 
     /// The traffic of `visits`, all from one link or all from their sources.
     pub(crate) fn link(&self, network: &QueueNetwork, from: Option<usize>, visits: &[Visit]) -> Arrival {
-        let flows = |visits: &[Visit]| {
+        let Some(from) = from else {
             let curves: Vec<Arrival> = visits.iter().map(|visit| self.arrival(network, visit)).collect();
-            Arrival::sum(&curves)
+            return Arrival::sum(&curves);
         };
-        let Some(from) = from else { return flows(visits) };
+        let flows = |visits: &[Visit]| self.behind_slow_links(network, from, visits);
         let (peak, longest) = (network.servers[from].peak, straddles(network, from, visits));
         if self.sent[from].is_empty() {
             return flows(visits).shaped(peak, longest);

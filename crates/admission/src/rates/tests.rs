@@ -191,7 +191,7 @@ fn sums_over_many_channels_answer_as_their_bounds_do() {
         }
         let Decision::Refused(late) = table.request(asked(longest / 2)) else { panic!("{order:?}") };
         assert_eq!(late.reason, Reason::Late, "{order:?}");
-        // What is given up no longer counts.
+        // A channel that is given up no longer counts.
         let before = table.sums;
         let id = table.bounds()[7].id;
         assert!(table.release(id));

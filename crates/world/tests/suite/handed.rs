@@ -18,7 +18,8 @@ fn head() -> String {
     })
 }
 
-/// Each packet with the adapter has a buffer of its channel, and costs a completion of 10 us at either host.
+/// Each packet with the adapter has a buffer of its channel, and costs a completion of 10 us at either
+/// host.
 /// A channel has no buffers where it ends.
 #[test]
 fn no_more_completions_are_pending_than_there_are_buffers() {
@@ -35,8 +36,9 @@ fn no_more_completions_are_pending_than_there_are_buffers() {
     }
 }
 
-/// Both hosts have one level, and receive in no time. The first channel alone leaves little of its deadline to the
-/// host where it ends. The second one shares that level, so the parts of the first are shared out again.
+/// Both hosts have one level, and receive in no time. The first channel alone leaves little of its
+/// deadline to the host where it ends. The second one shares that level, so the parts of the first are
+/// shared out again.
 #[test]
 fn channels_that_share_a_level_make_room_for_each_other() {
     let head = head().replace("receive_packet = \"3 us\"", "receive_packet = \"0 us\"");

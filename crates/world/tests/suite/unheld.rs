@@ -73,7 +73,8 @@ fn each_order_that_holds_no_message_has_the_same_bounds() {
     assert!(fifo.iter().all(|(bound, worst)| worst <= bound && *worst > 0.25 * bound), "{fifo:?}");
 }
 
-/// An adapter of one stage that is the link. Up to `depth` packets are in it, and several may complete at once.
+/// An adapter of one stage that is the link. Up to `depth` packets are in it, and several may complete
+/// at once.
 #[test]
 fn an_adapter_of_stages_keeps_its_bounds_in_any_order() {
     let stages = "kind = \"generic\"\n[[adapter.transmit]]\nname = \"mac\"\n\
