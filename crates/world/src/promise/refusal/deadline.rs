@@ -143,11 +143,10 @@ fn of_all_others(which: Which<'_>, turns: &Turns) -> Option<Shortfall> {
     let mut ask = |deadline| turns.answer(which, &with(deadline));
     // Some tests cover no deadline beyond the interval, and a long one may need more buffers than there are.
     let (asked, interval) = (channel.deadline?, channel.spec.min_interval);
-    let times = |of: Span| move |bits: u32| of.saturating_mul(1 << bits);
-    let mut long = [10].map(times(asked)).into_iter().chain([10].map(times(interval)));
-    let mut less = [6, 4, 3, 2, 1].map(times(asked)).into_iter().chain([interval]);
-    let mut fitting = |long: &Span| *long > asked && fits(*long);
-    let Some(long) = long.find(&mut fitting).or_else(|| less.find(&mut fitting)) else {
+    let furthest = [asked, interval].map(|span| span.saturating_mul(1 << 10));
+    let fewer = [6, 4, 3, 2, 1].map(|bits| asked.saturating_mul(1 << bits));
+    let mut long = furthest.into_iter().chain(fewer).chain([interval]);
+    let Some(long) = long.find(|long| *long > asked && fits(*long)) else {
         let proposed = turn::confirmed(asked, [], &mut ask);
         return Some(Shortfall { admissible: proposed, proposed, ..Shortfall::default() });
     };
