@@ -359,7 +359,10 @@ impl Part<'_> {
                 };
                 if let Err(why) = why {
                     let end = self.restored(entry, reach).map_or(path.len(), |(place, _)| place);
-                    for station in path.iter().take(end).skip(reach) {
+                    // Behind the meter up to the next queue without a bound.
+                    let again = path[end..].iter().position(|station| queues[*station].is_err());
+                    let again = again.map_or(path.len(), |place| end + place);
+                    for station in path[reach..end].iter().chain(&path[again..]) {
                         spreads |= queues[*station].is_ok();
                         queues[*station] = queues[*station].and(Err(why));
                     }
