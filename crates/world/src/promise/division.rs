@@ -21,10 +21,16 @@ pub(super) struct Needs {
     pub(super) latest: Span,
 }
 
-/// The deadline of each of `hops`, which have `budget` together, or the refusal by the slowest hop.
-pub(super) fn divide(hops: &[Needs], budget: Span, division: Division) -> Result<Vec<Span>, Refused> {
-    division::divide(&needs(hops), budget, division).map_err(|late| {
-        let missing = Deficit::Time(late.missing);
+/// The deadline of each of `hops`, which have what the links `between` them leave of `deadline`, or the
+/// refusal by the slowest hop.
+pub(super) fn divide(
+    hops: &[Needs],
+    (deadline, between): (Span, Span),
+    division: Division,
+) -> Result<Vec<Span>, Refused> {
+    division::divide(&needs(hops), deadline.saturating_sub(between), division).map_err(|late| {
+        // The links alone may take longer than the deadline.
+        let missing = Deficit::Time(late.missing.saturating_add(between.saturating_sub(deadline)));
         let refusal =
             AdmissionRefusal::new(Scarce::Deadline, missing, Reason::LateTogether, Claimant::Newcomer);
         Refused { node: hops.get(late.hop).map_or(0, |needs| needs.node), refusal, whose: None }
@@ -50,10 +56,11 @@ mod tests {
         let us = Span::from_us;
         let hop = |node, least| Needs { node, least: us(least), latest: us(99) };
         let all = [hop(7, 10), hop(5, 50), hop(3, 12)];
-        assert!(divide(&all, us(72), Division::Proportional).is_ok());
-        let Refused { node, refusal, .. } = divide(&all, us(69), Division::Proportional).unwrap_err();
+        assert!(divide(&all, (us(72), us(0)), Division::Proportional).is_ok());
+        let Refused { node, refusal, .. } =
+            divide(&all, (us(69), us(0)), Division::Proportional).unwrap_err();
         assert_eq!((node, refusal.deficit), (5, Deficit::Time(us(3))));
-        let Refused { node, refusal, .. } = divide(&all, us(147), Division::Alike).unwrap_err();
+        let Refused { node, refusal, .. } = divide(&all, (us(147), us(0)), Division::Alike).unwrap_err();
         assert_eq!((node, refusal.deficit), (5, Deficit::Time(us(1))));
     }
 }

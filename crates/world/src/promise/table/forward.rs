@@ -5,7 +5,7 @@
 //! station may then refuse what it said it could promise; the passages are raised until it admits
 //! all of them, and lowered by halves where that was too far.
 
-use laxity_admission::{AdmissionRefusal, Deficit, Request};
+use laxity_admission::{Deficit, Request};
 use laxity_qos::channel::{PacketOverflow, Role};
 use laxity_units::Span;
 
@@ -40,17 +40,8 @@ impl Forward {
         request: Request,
         hops: usize,
     ) -> Result<Vec<Span>, Refused> {
-        let budget = request.deadline().saturating_sub(self.between);
-        let divided = division::divide(&self.hops, budget, experiment.admission.division);
-        let mut deadlines = divided.map_err(|refused| match refused.refusal.deficit {
-            // The ways alone may take longer than the deadline.
-            Deficit::Time(missing) => {
-                let missing = missing.saturating_add(self.between.saturating_sub(request.deadline()));
-                let refusal = AdmissionRefusal { deficit: Deficit::Time(missing), ..refused.refusal };
-                Refused { refusal, ..refused }
-            }
-            _ => refused,
-        })?;
+        let shared = (request.deadline(), self.between);
+        let mut deadlines = division::divide(&self.hops, shared, experiment.admission.division)?;
         // A hop that no analysis covers reserves no capacity.
         deadlines.resize(hops, request.deadline());
         Ok(deadlines)
