@@ -433,12 +433,15 @@ impl Total {
         Arrival::sum(&links)
     }
 
+    /// The sum of the curves of `visits`.
+    pub(crate) fn flows(&self, network: &QueueNetwork, visits: &[Visit]) -> Arrival {
+        let curves: Vec<Arrival> = visits.iter().map(|visit| self.arrival(network, visit)).collect();
+        Arrival::sum(&curves)
+    }
+
     /// The traffic of `visits`, all from one link or all from their sources.
     pub(crate) fn link(&self, network: &QueueNetwork, from: Option<usize>, visits: &[Visit]) -> Arrival {
-        let Some(from) = from else {
-            let curves: Vec<Arrival> = visits.iter().map(|visit| self.arrival(network, visit)).collect();
-            return Arrival::sum(&curves);
-        };
+        let Some(from) = from else { return self.flows(network, visits) };
         let flows = |visits: &[Visit]| self.behind_slow_links(network, from, visits);
         let (peak, longest) = (network.servers[from].peak, straddles(network, from, visits));
         if self.sent[from].is_empty() {

@@ -39,8 +39,7 @@ impl Total {
             groups.entry(behind.map(servers)).or_default().push(*visit);
         }
         let group = |(behind, visits): (&Option<Behind<'_>>, &Vec<Visit>)| {
-            let each: Vec<Arrival> = visits.iter().map(|visit| self.arrival(network, visit)).collect();
-            let each = Arrival::sum(&each);
+            let each = self.flows(network, visits);
             match behind {
                 Some((link, servers)) => each.least_of(self.spaced(network, (*link, servers), visits)),
                 None => each,
