@@ -386,11 +386,14 @@ impl RateTable {
         if !self.order.serves_rates_first() || self.others() > 0 || !alike {
             return None;
         }
-        let coming = |Channel { id, asked }: &Channel| {
-            let early = asked.early.by.saturating_add(self.late(*id));
-            Coming { ahead: asked.early.ahead, ..Coming::of(&asked.request, self.message(asked), early) }
-        };
+        let coming = |Channel { id, asked }: &Channel| self.coming(asked, self.late(*id));
         Some(Together::new(self.lower(sharing), channels.iter().map(coming).collect()))
+    }
+
+    /// Messages of `asked` that are there so `late` after their logical arrivals.
+    fn coming(&self, asked: &RateRequest, late: Span) -> Coming {
+        let early = asked.early.by.saturating_add(late);
+        Coming { ahead: asked.early.ahead, ..Coming::of(&asked.request, self.message(asked), early) }
     }
 
     /// How much later than its logical arrivals the messages of `id` are there.

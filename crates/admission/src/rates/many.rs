@@ -13,9 +13,9 @@
 
 use laxity_units::Span;
 
-use super::together::{Coming, Line};
+use super::together::Line;
 use super::{Behind, Pays, RateRequest, RateTable};
-use laxity_qos::discipline::Order;
+use laxity_qos::discipline::{Order, Sharing};
 
 /// Channels from which on sums are tried.
 const MANY: usize = 256;
@@ -24,7 +24,7 @@ const MANY: usize = 256;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sums {
     line: Line,
-    /// The part of the link that rates take, in 2⁻⁴⁰.
+    /// The part of the link that rates take, of [`Sharing::WHOLE`].
     rates: u128,
     /// The least deadline.
     due: Span,
@@ -41,9 +41,8 @@ impl Default for Sums {
 impl RateTable {
     /// The sums with `asked`.
     pub(super) fn summed(&self, sums: Sums, asked: &RateRequest) -> Sums {
-        let own = Coming::of(&asked.request, self.message(asked), asked.early.by);
         Sums {
-            line: sums.line.and(&Coming { ahead: asked.early.ahead, ..own }),
+            line: sums.line.and(&self.coming(asked, Span::ZERO)),
             rates: sums.rates.saturating_add(self.sharing.part(&self.share(asked))),
             due: sums.due.min(asked.request.deadline()),
             once: sums.once + usize::from(asked.pays != Pays::Everywhere),
@@ -70,6 +69,6 @@ impl RateTable {
         }
         let Sums { line, rates, due, once } = self.summed(self.sums, asked);
         let through = line.through(self.lower(&self.sharing)).filter(|through| *through <= due)?;
-        (once == 0 && rates <= 1 << 40).then_some(through)
+        (once == 0 && rates <= Sharing::WHOLE).then_some(through)
     }
 }

@@ -109,28 +109,31 @@ pub struct Sharing {
 }
 
 impl Sharing {
+    /// The server, in the unit of [`part`](Self::part).
+    pub const WHOLE: u128 = 1 << 40;
+
     /// Whether the server is fast enough for all rates: the sum over flows of a message's time on
     /// the server divided by its time at the flow's rate is at most one, for the messages with most
     /// overhead.
     pub fn fits(&self) -> bool {
-        self.rates() <= 1 << 40
+        self.rates() <= Self::WHOLE
     }
 
     /// The rates' excess over the server, in millionths of the server, rounded up.
     pub fn excess(&self) -> u64 {
-        let excess = self.rates().saturating_sub(1 << 40).saturating_mul(1_000_000);
-        u64::try_from(excess.div_ceil(1 << 40)).unwrap_or(u64::MAX)
+        let excess = self.rates().saturating_sub(Self::WHOLE).saturating_mul(1_000_000);
+        u64::try_from(excess.div_ceil(Self::WHOLE)).unwrap_or(u64::MAX)
     }
 
-    /// The part of the server that rates take, in 2⁻⁴⁰.
+    /// The part of the server that rates take, of [`WHOLE`](Self::WHOLE).
     fn rates(&self) -> u128 {
         self.flows.iter().map(|flow| self.part(flow)).fold(0, u128::saturating_add)
     }
 
-    /// The part of the server that the rate of `flow` takes, in 2⁻⁴⁰.
+    /// The part of the server that the rate of `flow` takes, of [`WHOLE`](Self::WHOLE).
     pub fn part(&self, flow: &Share) -> u128 {
         let Costly { time, size } = self.costly(flow);
-        let of = u128::from(time.as_ps()) << 40;
+        let of = u128::from(time.as_ps()) * Self::WHOLE;
         let tick = u128::from(flow.tick.interval().as_ps()) * u128::from(size.get());
         of.saturating_mul(u128::from(flow.tick.size().get())).div_ceil(tick.max(1))
     }
