@@ -267,7 +267,7 @@ pub(super) fn sweep(
             if next <= u128::from(window.t) {
                 break Some(window.t);
             }
-            let next = match window.has_counted_many() {
+            let next = match window.take_many() {
                 true => next.max(beyond(own, &sorted(&window.tasks), window.t)),
                 false => next,
             };
@@ -409,7 +409,7 @@ impl Window {
     }
 
     /// Whether a line by [`beyond`] costs little beside the releases counted since the last one.
-    fn has_counted_many(&mut self) -> bool {
+    fn take_many(&mut self) -> bool {
         let many = self.counted > FEW_STEPS as usize * self.tasks.len();
         if many {
             self.counted = 0;

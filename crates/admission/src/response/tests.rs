@@ -43,6 +43,20 @@ proptest! {
     }
 }
 
+/// The response time of each claim by the sweep, and one by one.
+fn swept_and_alone(constant: u128, above: &[Task], claims: &[Claim]) -> (Vec<Option<u64>>, Vec<Option<u64>>) {
+    let mut swept = vec![None; claims.len()];
+    let effort = Effort::of(u64::MAX);
+    sweep(constant, above, claims.iter().copied(), &effort, |place, r| swept[place] = r);
+    let mut before = above.to_vec();
+    let alone = claims.iter().map(|claim| {
+        let alone = found(constant + claim.task.service(), &before, claim.limit);
+        before.push(claim.task);
+        alone.ok()
+    });
+    (swept, alone.collect())
+}
+
 proptest! {
     /// One by one they have the sweep's results. This includes a claim that takes no time and has
     /// none ahead: it waits for arrivals at the same instant (`exceeded/19`).
@@ -55,14 +69,8 @@ proptest! {
         let above: Vec<Task> = above.iter().map(|(interval, service)| task(*interval, u128::from(*service))).collect();
         let of = |(interval, service): &(u64, u64)| Claim { task: task(interval + 100, u128::from(*service)), limit: 5000 };
         let claims: Vec<Claim> = drawn.iter().map(of).collect();
-        let effort = Effort::of(u64::MAX);
-        let mut swept = vec![None; claims.len()];
-        sweep(constant, &above, claims.iter().copied(), &effort, |place, r| swept[place] = r);
-        for (place, claim) in claims.iter().enumerate() {
-            let before: Vec<Task> = above.iter().copied().chain(claims[..place].iter().map(|claim| claim.task)).collect();
-            let alone = found(constant + claim.task.service(), &before, claim.limit);
-            prop_assert_eq!(swept[place], alone.ok(), "{}", place);
-        }
+        let (swept, alone) = swept_and_alone(constant, &above, &claims);
+        prop_assert_eq!(swept, alone);
     }
 }
 
@@ -83,14 +91,8 @@ proptest! {
                 Claim { task: task(interval, u128::from(service)), limit: u64::MAX / 2 }
             })
             .collect();
-        let effort = Effort::of(u64::MAX);
-        let mut swept = vec![None; claims.len()];
-        sweep(constant, &[], claims.iter().copied(), &effort, |place, r| swept[place] = r);
-        for (place, claim) in claims.iter().enumerate() {
-            let before: Vec<Task> = claims[..place].iter().map(|claim| claim.task).collect();
-            let alone = found(constant + claim.task.service(), &before, claim.limit);
-            prop_assert_eq!(swept[place], alone.ok(), "{}", place);
-        }
+        let (swept, alone) = swept_and_alone(constant, &[], &claims);
+        prop_assert_eq!(swept, alone);
     }
 }
 
