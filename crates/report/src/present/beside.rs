@@ -60,6 +60,11 @@ fn found(channel: &Channel) -> Option<f64> {
     channel.delivery_found.or(channel.worst_found.filter(|_| channel.delivery_bound.is_none()))
 }
 
+/// The place of `value` on a bar that ends at `whole`, per cent.
+fn position(value: f64, whole: f64) -> String {
+    fixed(if whole > 0.0 { value / whole * 100.0 } else { 0.0 }, 2)
+}
+
 /// The channels, and the one unit of their times.
 pub(super) fn channels(results: &Results) -> (Vec<ChannelRow>, String) {
     let tightest = grid::tightest(results);
@@ -92,7 +97,7 @@ pub(super) fn channels(results: &Results) -> (Vec<ChannelRow>, String) {
         // delivery.
         let to_last = |value: Option<f64>| value.filter(|_| channel.delivery_bound.is_none());
         let shown = Channel { worst, bound, ..channel.clone() };
-        let at = |value: f64| fixed(if whole > 0.0 { value / whole * 100.0 } else { 0.0 }, 2);
+        let at = |value: f64| position(value, whole);
         ChannelRow {
             channel: channel.name.clone(),
             class: merge::class_name(&channel.class),
@@ -158,17 +163,16 @@ pub(super) fn further(results: &Results) -> Vec<FurtherRow> {
     let row = |(run, of, judged): (&Run, &str, Judged)| {
         let Judged { what, kind, measured, bound } = judged;
         let whole = measured.max(bound);
-        let at = |value: f64| fixed(if whole > 0.0 { value / whole * 100.0 } else { 0.0 }, 2);
         FurtherRow {
             of: of.into(),
             what,
             point: grid::point_text(results, run),
             worst: typeset(&kind.quantity(measured)),
             bound: typeset(&kind.quantity(bound)),
-            used: format!("{}\u{a0}%", fixed(judged.share() * 100.0, 1)),
+            used: format!("{}\u{a0}%", grid::share_text(judged.share())),
             state: if judged.is_exceeded() { "broken" } else { "kept" },
-            filled: at(measured),
-            bound_at: at(bound),
+            filled: position(measured, whole),
+            bound_at: position(bound, whole),
         }
     };
     found.into_iter().map(row).collect()

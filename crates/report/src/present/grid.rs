@@ -174,19 +174,20 @@ pub(crate) fn misses(channel: &Channel) -> bool {
     channel.deadline.is_some() && (late > 0 || channel.failed_messages > Some(0))
 }
 
-/// The text of `used`: a share above 100 % that rounds down to it is marked.
+/// The text of `used`.
 pub(crate) fn used_text(channel: &Channel) -> String {
     match used(channel) {
         None if channel.refused.is_some() => "refused".into(),
         None => "-".into(),
-        Some(u) if is_above(u, 1.0) => {
-            if u < 1.0005 {
-                ">100.0".into()
-            } else {
-                fixed(u * 100.0, 1)
-            }
-        }
-        Some(u) => fixed(u * 100.0, 1),
+        Some(share) => share_text(share),
+    }
+}
+
+/// A share of a bound in per cent: one above 100 % that rounds down to it is marked.
+pub(crate) fn share_text(share: f64) -> String {
+    match is_above(share, 1.0) && share < 1.0005 {
+        true => ">100.0".into(),
+        false => fixed(share * 100.0, 1),
     }
 }
 
