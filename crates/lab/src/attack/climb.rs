@@ -146,14 +146,15 @@ impl Climb {
         if self.stale < PATIENCE {
             return;
         }
-        let targets = &self.ground.targets;
-        let are_alike = |one: &Target, other: &Target| {
-            let [one, other] = [one, other].map(|target| (target.goal, &self.ground.players[target.channel]));
-            one.0 == other.0 && one.0 != Goal::Exchange && are_alike(one.1, other.1)
+        let (targets, players) = (&self.ground.targets, &self.ground.players);
+        let own = targets[self.target];
+        let is_alike = |other: Target| {
+            let same = other.goal == own.goal && own.goal != Goal::Exchange;
+            same && are_alike(&players[other.channel], &players[own.channel])
         };
         let alike: Vec<usize> = (0..targets.len())
             .filter(|&other| known[other].is_some())
-            .filter(|&other| other == self.target || are_alike(&targets[other], &targets[self.target]))
+            .filter(|&other| other == self.target || is_alike(targets[other]))
             .collect();
         let scene = match self.random.below(2) {
             0 if !alike.is_empty() => {
