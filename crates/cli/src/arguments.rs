@@ -116,9 +116,9 @@ pub(crate) enum Command {
     ///
     /// A channel is searched for its longest time to delivery, or to the last transmission where no
     /// host receives; an exchange for its longest time to the answer. Chooses phases, sizes and order
-    /// of messages within each channel's contract, and any best effort. The same seed and number of steps find the same, whatever the number of threads. A
-    /// scene that takes more than two million events is given up. Exit code 1 if a bound was
-    /// exceeded, 4 if no channel has one.
+    /// of messages within each channel's contract, and any best effort. The same seed and number of
+    /// steps find the same, whatever the number of threads. A scene that takes more than two million
+    /// events is given up. Exit code 1 if a bound was exceeded, 4 if no channel has one.
     Attack(Attack),
     /// Searches the sweep of a scenario for the setting that its `[tune]` asks for.
     ///
