@@ -29,11 +29,10 @@ pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
 
 /// The module as a page loads it, without symbols and line tables.
 pub(crate) fn module(root: &Path) -> Result<PathBuf, String> {
-    step::run(cargo(
-        root,
-        &["build", "--quiet", "--release", "--package", "laxity-browser", "--target", TARGET],
-    ))?;
-    let built = target(root).join(TARGET).join("release/laxity_browser.wasm");
+    let build =
+        ["build", "--quiet", "--profile", "module", "--package", "laxity-browser", "--target", TARGET];
+    step::run(cargo(root, &build))?;
+    let built = target(root).join(TARGET).join("module/laxity_browser.wasm");
     let stripped = target(root).join("designer/laxity.wasm");
     let wrong = |error: std::io::Error| format!("{}: {error}", stripped.display());
     std::fs::create_dir_all(target(root).join("designer")).map_err(wrong)?;
