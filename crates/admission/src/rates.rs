@@ -222,6 +222,20 @@ impl RateTable {
         }
     }
 
+    /// From now on the messages of those channels arrive so early. Answers whether that is new.
+    pub fn arrive(&mut self, early: &BTreeMap<AdmissionId, Early>) -> bool {
+        let mut new = false;
+        for Channel { id, asked } in &mut self.channels {
+            if let Some(early) = early.get(id).filter(|early| **early != asked.early) {
+                (asked.early, new) = (*early, true);
+            }
+        }
+        if new {
+            self.sums = self.summed_anew();
+        }
+        new
+    }
+
     /// The least deadline that could be promised in place of that of `asked`: its bound beside all
     /// others, which are still in time. Beside many a greater one, if all have time to spare.
     pub fn least_deadline(&self, asked: &RateRequest) -> Result<Span, AdmissionRefusal> {

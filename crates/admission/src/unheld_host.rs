@@ -24,6 +24,8 @@
 //! Handlers make packets of early messages, too. A handler that waited for a buffer would leave the CPU
 //! idle in `(s, τ]`, so there are buffers for all messages that are not finished, early ones included.
 
+use std::collections::BTreeMap;
+
 use laxity_units::Span;
 
 use super::below::Lower;
@@ -35,7 +37,7 @@ use super::environment::{Buffers, Environment, Formula, ResourceModel};
 use super::model::Shared;
 use super::population::Population;
 use super::rated_host::Unrated;
-use super::rates::{Coming, RateRequest, Together};
+use super::rates::{Coming, Early, RateRequest, Together};
 use super::terms::{Breakdown, span};
 
 /// Every promise that such a host has made.
@@ -79,6 +81,17 @@ impl UnheldHost {
         let before = self.channels.len();
         self.channels.retain(|(other, _)| *other != id);
         self.channels.len() < before
+    }
+
+    /// From now on the messages of those channels arrive so early. Answers whether that is new.
+    pub fn arrive(&mut self, early: &BTreeMap<AdmissionId, Early>) -> bool {
+        let mut new = false;
+        for (id, asked) in &mut self.channels {
+            if let Some(early) = early.get(id).filter(|early| **early != asked.early) {
+                (asked.early, new) = (*early, true);
+            }
+        }
+        new
     }
 
     /// The least deadline that could be promised in place of that of `asked`.
@@ -183,7 +196,7 @@ mod tests {
 
     use super::*;
     use crate::Request;
-    use crate::rates::{Early, Pays};
+    use crate::rates::Pays;
     use crate::tests::{decided, of_round_figures};
 
     fn us(us: u64) -> Span {

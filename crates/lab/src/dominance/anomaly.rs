@@ -1,5 +1,4 @@
-//! The pairs to which no law applies, each with its reason: `crates/lab/tests/suite/laws.rs` argues
-//! them.
+//! The pairs to which no law applies, each with its reason: `docs/design/laws.md` lists them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -5,16 +5,15 @@ use std::collections::BTreeMap;
 
 use laxity_admission::reception::bound;
 use laxity_admission::{AdmissionId, Bound, Formula, Request};
-use laxity_qos::channel::{Order, Role};
+use laxity_qos::channel::Role;
 use laxity_qos::discipline::Class;
 use laxity_units::Span;
 
 use super::answer::{Hop, Promise, Promises, Refused};
-use super::station::GoesBy;
 use super::table::{Reservation, Reserved, Tables, longest_way, on_path};
 use super::{arriving, asks, backlog, chances, computing, fifo, via};
 use crate::coverage::{Coverage, Uncovered, coverage, is_queue, notices, receiving, spaced};
-use crate::experiment::{ChannelSpec, Experiment, HostSpec, LocalDeadline, ReceiverSpec, System};
+use crate::experiment::{ChannelSpec, Experiment, HostSpec, ReceiverSpec, System};
 
 /// Admits the channels of `experiment` in order, by `formula`; or why none of them can be promised
 /// anything.
@@ -98,6 +97,9 @@ fn answered(experiment: &Experiment, coverage: &Coverage, formula: Formula) -> R
     let notices = notices(experiment);
     tables.settle(experiment, &mut answers);
     fifo::admit(experiment, &notices, &mut tables, &mut answers);
+    if fifo::passes_queues(experiment) {
+        tables.count_early(experiment, &answers);
+    }
     Ok(Answered { tables, notices, answers, unkept })
 }
 
@@ -177,16 +179,7 @@ impl<'a> All<'a> {
     pub(super) fn hop(&self, i: usize, Reserved { hop, node, role, id, asked }: &Reserved) -> Hop {
         let (experiment, node) = (self.experiment, *node);
         let bound = self.bounds[node][id];
-        let (goes_by, chosen) = (self.tables.goes_by(node), experiment.admission.local_deadline);
-        let by_bound = match goes_by {
-            GoesBy::Either => chosen == LocalDeadline::Bound,
-            GoesBy::Requested => false,
-            // No deadline orders anything, and none makes a bound longer.
-            GoesBy::None => true,
-        };
         let requested = asked.rate.request.deadline();
-        let ordered =
-            by_bound || goes_by == GoesBy::Requested || experiment.order(node) == Order::FixedPriority;
         let (wait, service) = self.tables.terms(node, asked, &bound);
         Hop {
             hop: *hop,
@@ -199,10 +192,13 @@ impl<'a> All<'a> {
             local_deadline: match experiment.launch(node).filter(|_| *role != Role::Receive) {
                 // The CPU goes by launch times.
                 Some(launch) => launch,
-                None if by_bound => bound.bound,
+                None if self.tables.orders_by_bounds(experiment, node) => bound.bound,
                 None => requested,
             },
-            kept: if ordered { bound.bound } else { requested },
+            kept: match self.tables.promises_bounds(experiment, node) {
+                true => bound.bound,
+                false => requested,
+            },
             way: self.way(&experiment.channels[i], *hop),
             backlog: 0,
             frames: self

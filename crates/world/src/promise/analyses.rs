@@ -34,7 +34,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use laxity_admission::{
-    AdmissionId, AdmissionRefusal, Bound, Breakdown, Counting, CountingOthers, Deficit, Formula, Pays,
+    AdmissionId, AdmissionRefusal, Bound, Breakdown, Counting, CountingOthers, Deficit, Early, Formula, Pays,
     Request, ResourceModel,
 };
 use laxity_model::adapter::Notification;
@@ -265,6 +265,19 @@ impl Analyses {
         }
     }
 
+    /// From now on the messages of those channels arrive so early. Answers whether that changes a bound.
+    pub(super) fn arrive(&mut self, early: &BTreeMap<AdmissionId, Early>) -> bool {
+        let mut new = false;
+        for analysis in &mut self.all {
+            let own = |(name, early): (&AdmissionId, &Early)| Some((*analysis.names.get(name)?, *early));
+            new |= analysis.station.arrive(&early.iter().filter_map(own).collect());
+        }
+        if new {
+            self.chosen.take();
+        }
+        new
+    }
+
     /// The number of copies of `asked`, at most `most`, that it would surely admit one after the
     /// other; zero where that is not known at once.
     pub(super) fn alike(&self, asked: &Asked, most: u64) -> u64 {
@@ -372,6 +385,11 @@ impl Analyses {
     /// Whether its tables are of channels in an order.
     pub(super) fn is_ordered(&self) -> bool {
         self.any().is_ordered()
+    }
+
+    /// Whether its bounds count early messages.
+    pub(super) fn counts_early(&self) -> bool {
+        self.all.iter().any(|analysis| analysis.station.counts_early())
     }
 
     /// Whether its tables say the least deadline without a search: those of channels in an order, those

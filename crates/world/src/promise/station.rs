@@ -3,9 +3,11 @@
 //! goes by levels and its link by deadlines, a host with launch times or shapers, a host that serves messages
 //! as they arrive, or a host with several cores.
 
+use std::collections::BTreeMap;
+
 use laxity_admission::{
-    AdmissionId, AdmissionRefusal, AdmissionTable, Bound, Breakdown, CoresTable, Decision, LaunchedHost,
-    LevelledHost, Pays, RateTable, RatedHost, Request, ShapedHost, Test, UnheldHost,
+    AdmissionId, AdmissionRefusal, AdmissionTable, Bound, Breakdown, CoresTable, Decision, Early,
+    LaunchedHost, LevelledHost, Pays, RateTable, RatedHost, Request, ShapedHost, Test, UnheldHost,
 };
 use laxity_qos::channel::LinkId;
 use laxity_units::Span;
@@ -115,6 +117,21 @@ impl Station {
         }
     }
 
+    /// From now on the messages of those channels arrive so early. Answers whether that changes a bound.
+    pub(super) fn arrive(&mut self, early: &BTreeMap<AdmissionId, Early>) -> bool {
+        match self {
+            Station::Rates(table) => table.arrive(early),
+            Station::Unheld(table) => table.arrive(early),
+            Station::Ordered(_)
+            | Station::Several(_)
+            | Station::Host(_)
+            | Station::Levelled(_)
+            | Station::Launched(_)
+            | Station::Shaped(_)
+            | Station::Cores(_) => false,
+        }
+    }
+
     /// The least deadline that it would admit in place of that of `asked`.
     pub(super) fn least_deadline(&self, asked: &Asked) -> Result<Span, AdmissionRefusal> {
         match self {
@@ -215,6 +232,11 @@ impl Station {
     /// Whether one table of channels in an order is all that it has for a link.
     pub(super) fn is_ordered(&self) -> bool {
         self.by_order(LinkId::FIRST).is_some()
+    }
+
+    /// Whether its bounds count early messages.
+    pub(super) fn counts_early(&self) -> bool {
+        matches!(self, Station::Rates(_) | Station::Unheld(_))
     }
 
     /// Whether it orders messages by its bounds.

@@ -2,6 +2,7 @@
 
 mod alike;
 mod among;
+mod earliness;
 mod forward;
 mod multicast;
 mod paying;
@@ -13,7 +14,7 @@ use laxity_admission::{
     AdmissionId, AdmissionTable, Bound, Breakdown, Environment, Formula, LaunchedHost, LevelledHost,
     RateTable, RatedHost, Request, ShapedHost, UnheldHost, Unrated,
 };
-use laxity_qos::channel::{LinkId, Role};
+use laxity_qos::channel::{LinkId, Order, Role};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, Group, LOWEST, Share, Sharing};
 use laxity_units::{Bytes, Span};
@@ -30,7 +31,7 @@ use super::leg::Leg;
 use super::links::{Links, promising};
 use super::station::{GoesBy, Station};
 use crate::coverage::{Coverage, Holding, Row, Uncovered, is_queue, notices};
-use crate::experiment::{ChannelSpec, Experiment, Placement};
+use crate::experiment::{ChannelSpec, Experiment, LocalDeadline, Placement};
 pub(super) use multicast::on_path;
 pub(super) use paying::behind;
 
@@ -281,6 +282,24 @@ impl Tables {
     /// By which deadlines `node` goes.
     pub(super) fn goes_by(&self, node: usize) -> GoesBy {
         self.hosts[node].as_ref().map_or(GoesBy::Either, Analyses::goes_by)
+    }
+
+    /// Whether the promised delays of `node` are its bounds. EDF may go by requested deadlines, and keep no
+    /// more than these.
+    pub(super) fn promises_bounds(&self, experiment: &Experiment, node: usize) -> bool {
+        self.goes_by(node) == GoesBy::Requested
+            || self.orders_by_bounds(experiment, node)
+            || experiment.order(node) == Order::FixedPriority
+    }
+
+    /// Whether the local deadlines of `node` are its bounds.
+    pub(super) fn orders_by_bounds(&self, experiment: &Experiment, node: usize) -> bool {
+        match self.goes_by(node) {
+            GoesBy::Either => experiment.admission.local_deadline == LocalDeadline::Bound,
+            GoesBy::Requested => false,
+            // No deadline orders anything, and none makes a bound longer.
+            GoesBy::None => true,
+        }
     }
 
     /// Whether `node` has tables of channels in an order only.

@@ -183,8 +183,8 @@ fn a_program_takes_its_time_for_the_largest_message() {
 /// The promise at each of the ports of two switches, in ms, to a video stream of ten frames of 1000
 /// B each 100 ms, which pass a 10 Mbit/s link in 0.8 ms each. At the first port it meets `near`
 /// messages of one frame that may be simultaneous, and at the second that many `far` ones; either
-/// is due in that many ms.
-fn over_two_ports(near: (u32, u64), far: (u32, u64)) -> [u64; 2] {
+/// is due in that many ms. Hosts send messages up to `horizon` early.
+fn over_two_ports(horizon: &str, near: (u32, u64), far: (u32, u64)) -> [u64; 2] {
     let channel = |name: &str, from: &str, to: &str, contract: &str| {
         format!(
             "[[channel]]\nname = \"{name}\"\nclass = \"real_time\"\nfrom = \"{from}\"\nto = \"{to}\"\n{contract}\n\
@@ -200,7 +200,7 @@ fn over_two_ports(near: (u32, u64), far: (u32, u64)) -> [u64; 2] {
     let film = "max_message = \"10000 B\"\nburst = 1\nmin_interval = \"100 ms\"\ndeadline = \"1 s\"";
     let text = format!(
         // Equal deadlines at the hops: as many ms as are said at each.
-        "title = \"a row\"\n[host]\nprofile = \"mc68040\"\nspeedup = 1000.0\nsubsystem = {{ packet = \"1000 B\" }}\n[admission]\n\
+        "title = \"a row\"\n[host]\nprofile = \"mc68040\"\nspeedup = 1000.0\nsubsystem = {{ packet = \"1000 B\", link = {{ horizon = \"{horizon}\" }} }}\n[admission]\n\
          test = \"demand\"\ndeadlines = \"alike\"\n[node.a]\n[node.b]\n[node.w]\n[node.y]\n[node.z]\n[node.s]\nkind = \"switch\"\norder = \"virtual_clock\"\n\
          [node.t]\nkind = \"switch\"\norder = \"virtual_clock\"\n[network]\nrate = \"10 Mbit/s\"\n[network.n0]\njoins = [\"s\", \"a\", \"b\", \"t\"]\n\
          [network.n1]\njoins = [\"t\", \"w\", \"y\", \"z\"]\n[run]\ntime = \"1 s\"\n{}{}{}",
@@ -218,13 +218,22 @@ fn over_two_ports(near: (u32, u64), far: (u32, u64)) -> [u64; 2] {
 /// By its rate a message takes 100 ms and each further link a frame's worth of that, 10 ms; a frame
 /// that had begun is less than one. Where 200 others may be simultaneous, 160 ms, that is the
 /// promise. Of fewer, at the first port, all could be through before; but a burst that is spread by
-/// its rate there is not through sooner for that, and arrives at the next by its rate. Where fewer are due
-/// at the second as well, paying for the burst at both takes 104 ms in place of 110.
+/// its rate there is not through sooner for that, and arrives at the next by its rate. Where fewer are
+/// simultaneous at the second as well, paying for the burst at both takes 86 ms in place of 110: the
+/// frames of the stream and the others, and six and three more of these that come meanwhile.
 #[test]
 fn a_burst_is_paid_for_at_the_first_port_of_a_row() {
-    assert_eq!(over_two_ports((200, 900), (200, 900)), [100, 10]);
-    assert_eq!(over_two_ports((60, 100), (200, 1000)), [100, 10]);
-    assert_eq!(over_two_ports((60, 100), (200, 900)), [17, 87]);
+    let at_once = |near, far| over_two_ports("10 s", near, far);
+    assert_eq!(at_once((200, 900), (200, 900)), [100, 10]);
+    assert_eq!(at_once((60, 100), (200, 900)), [100, 10]);
+    assert_eq!(at_once((60, 100), (20, 100)), [60, 25]);
+}
+
+/// Hosts that hold their messages send them 10 ms apart, whatever their bursts and deadlines: beside ten
+/// frames of the stream a port has one of the others, or two.
+#[test]
+fn messages_that_their_host_holds_are_as_early_as_its_promise_is_long() {
+    assert_eq!(over_two_ports("0 us", (200, 900), (200, 900)), [9, 9]);
 }
 
 /// The end-to-end bounds of eight equal channels over four ports by rates, in the order of admission.

@@ -25,9 +25,11 @@ const TRIES: usize = 16;
 /// The same for all newcomers together: a second where a station has thousands of channels.
 pub(super) const TRIES_FOR_ALL: usize = 64;
 
-/// The answers to channels, in their order; `None` for best effort, and for a channel that asks for what no
-/// station keeps.
-pub(super) type Answers = [Option<Result<Reservation, Refused>>];
+/// The answer to a channel; `None` for best effort, and for a channel that asks for what no station keeps.
+pub(in crate::promise) type Answer = Option<Result<Reservation, Refused>>;
+
+/// The answers to channels, in their order.
+pub(in crate::promise) type Answers = [Answer];
 
 /// A channel that shall have at least that deadline at that hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,9 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use laxity_admission::{AdmissionId, Bound, Pays, Request};
 use laxity_units::Span;
 
-use super::super::answer::Refused;
 use super::super::leg::Leg;
-use super::{Reservation, Reserved, Tables};
+use super::among::{Answer, Answers};
+use super::{Reserved, Tables};
 use crate::experiment::{ChannelSpec, Experiment};
 
 /// The place where a burst is paid for behind a station that left `handed_on` of it to be paid.
@@ -53,35 +53,36 @@ impl Tables {
         channel.copy.is_none() && rates > 1 && least(true) < least(false)
     }
 
-    /// Pays for the burst of each admitted channel where that promises it least.
-    pub(in crate::promise) fn settle(
-        &mut self,
-        experiment: &Experiment,
-        answers: &mut [Option<Result<Reservation, Refused>>],
-    ) {
+    /// Pays for the burst of each admitted channel where that promises it least, and counts early messages
+    /// by what is promised.
+    pub(in crate::promise) fn settle(&mut self, experiment: &Experiment, answers: &mut Answers) {
         // A copy has a part of its path, and others count on that of the channel that is copied.
         let apart = |i: &usize| experiment.multicast(*i).len() == 1;
-        let answers = answers.iter_mut().enumerate().filter(|(i, _)| apart(i)).map(|(_, answer)| answer);
-        let reservations = answers.flatten().flatten();
-        let mut paths: Vec<&mut [Reserved]> = reservations.map(|it| &mut it.reserved[..]).collect();
-        paths.retain(|path| path.iter().filter(|reserved| self.handed_on(reserved).is_some()).count() > 1);
-        let nodes: BTreeSet<usize> = paths.iter().flat_map(|path| path.iter().map(|it| it.node)).collect();
-        let mut sums = [false, true].map(|once| {
-            paths.iter_mut().for_each(|path| self.pay(path, once));
-            let bounds = nodes.iter().map(|node| (*node, self.bounds_at(*node))).collect();
-            paths.iter().map(|path| sum(path, &bounds)).collect::<Vec<_>>().into_iter()
-        });
-        for path in paths {
-            let [everywhere, once] = sums.each_mut().map(|sums| sums.next().flatten());
-            let once = once.is_some_and(|once| everywhere.is_none_or(|everywhere| once < everywhere));
-            self.pay(path, once);
+        let by_rates = |it: &&Reserved| self.handed_on(it).is_some();
+        let rates = |i: &usize| reserved(&answers[*i]).iter().filter(by_rates).count() > 1;
+        let paths: Vec<usize> = (0..answers.len()).filter(apart).filter(rates).collect();
+        if !paths.is_empty() {
+            let reserved = paths.iter().flat_map(|i| reserved(&answers[*i]));
+            let nodes: BTreeSet<usize> = reserved.map(|reserved| reserved.node).collect();
+            let [everywhere, once] = [false, true].map(|once| {
+                paths.iter().for_each(|i| self.pay(&mut answers[*i], once));
+                self.count_early(experiment, answers);
+                let bounds = nodes.iter().map(|node| (*node, self.bounds_at(*node))).collect();
+                paths.iter().map(|i| sum(&answers[*i], &bounds)).collect::<Vec<_>>()
+            });
+            for (i, (everywhere, once)) in paths.into_iter().zip(everywhere.into_iter().zip(once)) {
+                let once = once.is_some_and(|once| everywhere.is_none_or(|everywhere| once < everywhere));
+                self.pay(&mut answers[i], once);
+            }
         }
+        self.count_early(experiment, answers);
     }
 
     /// Pays for the burst at the first link of each row of a path, if `once`, or at each link.
-    fn pay(&mut self, path: &mut [Reserved], once: bool) {
+    fn pay(&mut self, answer: &mut Answer, once: bool) {
+        let Some(Ok(reservation)) = answer else { return };
         let mut pays = behind(once, None);
-        for reserved in path {
+        for reserved in &mut reservation.reserved {
             reserved.asked.rate.pays = pays;
             pays = behind(once, self.handed_on(reserved));
             self.table(reserved.node).pay(reserved.id, reserved.asked.rate.pays);
@@ -95,10 +96,15 @@ impl Tables {
 }
 
 /// The sum of the bounds of a path; `None` if one is beyond its local deadline.
-fn sum(path: &[Reserved], bounds: &BTreeMap<usize, BTreeMap<AdmissionId, Bound>>) -> Option<u128> {
+fn sum(answer: &Answer, bounds: &BTreeMap<usize, BTreeMap<AdmissionId, Bound>>) -> Option<u128> {
     let at = |reserved: &Reserved| {
         let bound = bounds[&reserved.node][&reserved.id].bound;
         (bound <= reserved.asked.rate.request.deadline()).then_some(u128::from(bound.as_ps()))
     };
-    path.iter().map(at).sum()
+    reserved(answer).iter().map(at).sum()
+}
+
+/// What is reserved for a channel.
+fn reserved(answer: &Answer) -> &[Reserved] {
+    answer.as_ref().and_then(|answer| answer.as_ref().ok()).map_or(&[], |it| &it.reserved)
 }

@@ -1,0 +1,95 @@
+//! How early messages arrive where bounds count early messages, by promised delays.
+//!
+//! A request counts on requested local deadlines, for a later channel may lengthen a promise up to them.
+//! With all channels in place a message is due at the next station when the *promised* delay has passed
+//! ([`Hop::kept`]), so it is early there by no more than that. Two channels by
+//! WFQ had 1011 us, and 1995 when the other asked for twice its deadline: it was counted as 40 messages
+//! early, and was promised to leave its host after 4 us.
+//!
+//! Where messages are less early bounds are shorter, and so are the promises of the stations before. Each
+//! round begins with promises that hold, so its own hold too.
+
+use std::collections::BTreeMap;
+
+use laxity_admission::{AdmissionId, Bound, Early};
+use laxity_units::Span;
+
+use super::super::answer::Hop;
+use super::among::Answers;
+use super::{Reserved, Tables, on_path};
+use crate::experiment::Experiment;
+use crate::traffic::ahead;
+
+/// Rounds after which the promises are as short as they need to be.
+const ROUNDS: usize = 8;
+
+/// The stations of a channel.
+struct Path<'a> {
+    channel: usize,
+    reserved: Vec<&'a Reserved>,
+    /// Those that are FIFO queues.
+    queues: Vec<&'a Hop>,
+}
+
+impl Tables {
+    /// Counts early messages by requested local deadlines, and then by promised delays: those of tables, and
+    /// of FIFO queues as far as they are known.
+    pub(in crate::promise) fn count_early(&mut self, experiment: &Experiment, answers: &Answers) {
+        let counts = |reserved: &Reserved| {
+            reserved.hop > 0 && self.hosts[reserved.node].as_ref().is_ok_and(|host| host.counts_early())
+        };
+        let counted = |i: &usize| match &answers[*i] {
+            Some(Ok(reservation)) => reservation.reserved.iter().any(counts),
+            _ => false,
+        };
+        let path = |i: usize| Path {
+            channel: i,
+            reserved: on_path(experiment, answers, i).collect(),
+            queues: answers[i].iter().flatten().flat_map(|it| &it.queues).collect(),
+        };
+        let paths: Vec<Path> = (0..answers.len()).filter(counted).map(path).collect();
+        let mut bounds = None;
+        for round in 0..=ROUNDS {
+            let new = self.arrive(experiment, &paths, bounds.as_ref());
+            if !new && round > 0 {
+                break;
+            }
+            let nodes = paths.iter().flat_map(|path| path.reserved.iter().map(|it| it.node));
+            let mut found = BTreeMap::new();
+            for node in nodes {
+                found.entry(node).or_insert_with(|| self.bounds_at(node));
+            }
+            bounds = Some(found);
+        }
+    }
+
+    /// Counts on stations before that keep `bounds`, or requested local deadlines. Answers whether that
+    /// changes a bound.
+    fn arrive(
+        &mut self,
+        experiment: &Experiment,
+        paths: &[Path],
+        bounds: Option<&BTreeMap<usize, BTreeMap<AdmissionId, Bound>>>,
+    ) -> bool {
+        let mut early: BTreeMap<usize, BTreeMap<AdmissionId, Early>> = BTreeMap::new();
+        for Path { channel, reserved, queues } in paths {
+            let channel = &experiment.channels[*channel];
+            let kept = |reserved: &Reserved| match bounds {
+                Some(bounds) if self.promises_bounds(experiment, reserved.node) => {
+                    bounds[&reserved.node][&reserved.id].bound
+                }
+                _ => reserved.asked.rate.request.deadline(),
+            };
+            let queues = queues.iter().map(|it| (it.hop, it.kept));
+            let local: BTreeMap<usize, Span> =
+                queues.chain(reserved.iter().map(|it| (it.hop, kept(it)))).collect();
+            let local = |hop: usize| local.get(&hop).copied().or(channel.deadline).unwrap_or(Span::MAX);
+            for Reserved { hop, node, id, .. } in reserved.iter().copied().filter(|it| it.hop > 0) {
+                let own = ahead::early(experiment, channel, *hop, local);
+                early.entry(*node).or_default().insert(*id, own);
+            }
+        }
+        let of = |(node, early): (usize, BTreeMap<_, _>)| self.table(node).arrive(&early);
+        early.into_iter().map(of).fold(false, |any, new| any | new)
+    }
+}
