@@ -83,8 +83,27 @@ struct Answered {
     unkept: Vec<Option<String>>,
 }
 
+/// The answers with local deadlines that are no longer than they are worth; or with longer ones, if these
+/// refuse fewer channels.
 fn answered(experiment: &Experiment, coverage: &Coverage, formula: Formula) -> Result<Answered, Uncovered> {
-    let mut tables = Tables::new(experiment, coverage, formula);
+    let tables = || Tables::new(experiment, coverage, formula);
+    let sparing = answered_by(experiment, coverage, tables().sparing())?;
+    if !sparing.tables.counts_early() || sparing.is_kept() && sparing.refused() == 0 {
+        return Ok(sparing);
+    }
+    let mut all = answered_by(experiment, coverage, tables())?;
+    if !all.is_kept() {
+        // Queues are kept to the deadlines that channels ask for, and not to shorter ones.
+        all = answered_by(experiment, coverage, tables().as_asked())?;
+    }
+    Ok(if !sparing.is_kept() || all.refused() < sparing.refused() { all } else { sparing })
+}
+
+fn answered_by(
+    experiment: &Experiment,
+    coverage: &Coverage,
+    mut tables: Tables,
+) -> Result<Answered, Uncovered> {
     let (mut answers, mut unkept) = (Vec::new(), Vec::new());
     for (i, channel) in experiment.channels.iter().enumerate() {
         let request = request(experiment, channel)?;
@@ -104,6 +123,16 @@ fn answered(experiment: &Experiment, coverage: &Coverage, formula: Formula) -> R
 }
 
 impl Answered {
+    /// Whether queues and stations keep what others count on.
+    fn is_kept(&self) -> bool {
+        self.tables.are_kept(&self.answers)
+    }
+
+    /// The number of channels that are refused.
+    fn refused(&self) -> usize {
+        self.answers.iter().filter(|answer| matches!(answer, Some(Err(_)))).count()
+    }
+
     /// The promises; or why there are none.
     fn promises(self, experiment: &Experiment, formula: Formula) -> Result<Promises, Uncovered> {
         let Self { tables, notices, answers, unkept } = self;
@@ -119,7 +148,7 @@ impl Answered {
         let channels = answers.iter().zip(unkept).enumerate().map(|(i, (answer, why))| match answer {
             None => why.map_or(Promise::BestEffort, Promise::Unkept),
             Some(Err(refused)) => Promise::Refused(*refused),
-            Some(Ok(Reservation { reserved: _, unbounded, queues })) => {
+            Some(Ok(Reservation { unbounded, queues, .. })) => {
                 let reserved = on_path(experiment, &answers, i);
                 let mut hops: Vec<Hop> = reserved.map(|reserved| all.hop(i, reserved)).collect();
                 backlog::backlogs(experiment, i, &notices, &mut hops, queues);

@@ -19,6 +19,24 @@ pub(super) struct Needs {
     pub(super) least: Span,
     /// The latest deadline that it can use.
     pub(super) latest: Span,
+    /// The latest deadline that is worth its while: see [`enough`].
+    pub(super) enough: Span,
+}
+
+impl Needs {
+    /// The latest deadline that it gets.
+    pub(super) fn most(&self) -> Span {
+        self.latest.min(self.enough.max(self.least))
+    }
+}
+
+/// The latest deadline that is worth while at a station up to the last one that counts early messages.
+///
+/// Behind a station messages are early by its local deadline, and such a station counts all that may come
+/// early. No deadline orders messages there. A local deadline of many intervals therefore costs other
+/// channels as many messages each, and gives nothing.
+pub(super) fn enough(least: Span, interval: Span) -> Span {
+    interval.saturating_mul(2).max(least.saturating_mul(4))
 }
 
 /// The deadline of each of `hops`, which have what the links `between` them leave of `deadline`, or the
@@ -43,7 +61,7 @@ pub(super) fn least(hops: &[Needs], division: Division) -> Span {
 }
 
 fn needs(hops: &[Needs]) -> Vec<division::Needs> {
-    hops.iter().map(|hop| division::Needs { least: hop.least, latest: hop.latest }).collect()
+    hops.iter().map(|hop| division::Needs { least: hop.least, latest: hop.most() }).collect()
 }
 
 #[cfg(test)]
@@ -54,7 +72,7 @@ mod tests {
     #[test]
     fn a_path_that_needs_more_is_refused_by_the_node_of_its_slowest_hop() {
         let us = Span::from_us;
-        let hop = |node, least| Needs { node, least: us(least), latest: us(99) };
+        let hop = |node, least| Needs { node, least: us(least), latest: us(99), enough: Span::MAX };
         let all = [hop(7, 10), hop(5, 50), hop(3, 12)];
         assert!(divide(&all, (us(72), us(0)), Division::Proportional).is_ok());
         let Refused { node, refusal, .. } =

@@ -61,6 +61,8 @@ pub(super) struct Tables {
     placement: Placement,
     /// Per station, how late it may hear of a frame.
     notices: Vec<Span>,
+    /// Whether local deadlines that cost other channels more than they give are left out.
+    sparing: bool,
     /// How often a deadline may still be shared out again in vain.
     tries: usize,
     /// The local deadlines of each channel of a multicast, by hop, for the copies of it.
@@ -75,6 +77,9 @@ pub(super) struct Reservation {
     /// The promises of FIFO queues on its path, which network calculus gives, and of the stations that have
     /// messages from them.
     pub(super) queues: Vec<Hop>,
+    /// By when FIFO queues on its path have to be through with a message, as stations behind them count on
+    /// it: by hop.
+    pub(super) counted_on: BTreeMap<usize, Span>,
 }
 
 impl Tables {
@@ -153,9 +158,24 @@ impl Tables {
         };
         let inside = hosts.iter().enumerate().map(inside).collect();
         let notices = notices(experiment);
-        let tries = among::TRIES_FOR_ALL;
+        let tries = among::tries_for_all(experiment.channels.len());
         let shared = BTreeMap::new();
-        Self { hosts, inside, computing, formula, placement, notices, tries, shared }
+        Self { hosts, inside, computing, formula, placement, notices, sparing: false, tries, shared }
+    }
+
+    /// The same, with local deadlines that are no longer than they are worth ([`enough`](super::division::enough)).
+    pub(super) fn sparing(self) -> Self {
+        Self { sparing: true, ..self }
+    }
+
+    /// The same, without promises of shorter deadlines than the requested ones, or of other parts of them.
+    pub(super) fn as_asked(self) -> Self {
+        Self { tries: 0, ..self }
+    }
+
+    /// Whether a station counts early messages.
+    pub(super) fn counts_early(&self) -> bool {
+        self.hosts.iter().flatten().any(Analyses::counts_early)
     }
 
     /// Per node, what is reserved for each application that computes there.
@@ -172,7 +192,8 @@ impl Tables {
         request: Request,
         deadlines: &[Span],
     ) -> Result<Reservation, Refused> {
-        let (mut reserved, mut by_queues) = (Vec::new(), None);
+        let (mut reserved, mut by_queues, mut counted_on) = (Vec::new(), None, BTreeMap::new());
+        let spared = self.spared(experiment, channel);
         let goes_on = fifo::goes_on(experiment, channel, self);
         let mut leg =
             Leg::first((experiment, &self.placement), channel, self.pays_once(experiment, channel, request));
@@ -184,13 +205,15 @@ impl Tables {
                 Ok(host) => host,
                 Err(why) if goes_on && is_queue(experiment, node) => {
                     by_queues = by_queues.or(Some((hop, *why)));
-                    // Its bound is not known yet, and is no more than this.
-                    leg.leaves(None, request.deadline());
+                    // Its bound is not known yet, and has to be no more than this.
+                    let most = if hop < spared { own.deadline() } else { request.deadline() };
+                    counted_on.insert(hop, most);
+                    leg.leaves(None, most);
                     continue;
                 }
                 Err(why) => {
                     let unbounded = by_queues.or(Some((hop, *why)).filter(|_| role != Role::Receive));
-                    return Ok(Reservation { reserved, unbounded, queues: Vec::new() });
+                    return Ok(Reservation { reserved, unbounded, queues: Vec::new(), counted_on });
                 }
             };
             if hop < channel.begins() {
@@ -209,7 +232,7 @@ impl Tables {
             leg.leaves(host.handed_on(&asked), own.deadline());
         }
         // Until network calculus has bounds of the queues.
-        Ok(Reservation { reserved, unbounded: by_queues, queues: Vec::new() })
+        Ok(Reservation { reserved, unbounded: by_queues, queues: Vec::new(), counted_on })
     }
 
     /// Whether [`admit`](Self::admit) would succeed, without a reservation.

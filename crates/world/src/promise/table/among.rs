@@ -22,8 +22,12 @@ use crate::experiment::Experiment;
 
 /// Deadlines that are shared out again for one newcomer, at most.
 const TRIES: usize = 16;
-/// The same for all newcomers together: a second where a station has thousands of channels.
-pub(super) const TRIES_FOR_ALL: usize = 64;
+
+/// The same for all newcomers together: a second where a station has thousands of channels, and some
+/// for each newcomer where it has few.
+pub(super) fn tries_for_all(channels: usize) -> usize {
+    64 + 20_000 / channels.max(1)
+}
 
 /// The answer to a channel; `None` for best effort, and for a channel that asks for what no station keeps.
 pub(in crate::promise) type Answer = Option<Result<Reservation, Refused>>;

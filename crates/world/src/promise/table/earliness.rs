@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use laxity_admission::{AdmissionId, Bound, Early};
 use laxity_units::Span;
 
-use super::super::answer::Hop;
+use super::super::analyses::Analyses;
 use super::among::Answers;
 use super::{Reserved, Tables, on_path};
 use crate::experiment::Experiment;
@@ -27,8 +27,8 @@ const ROUNDS: usize = 8;
 struct Path<'a> {
     channel: usize,
     reserved: Vec<&'a Reserved>,
-    /// Those that are FIFO queues.
-    queues: Vec<&'a Hop>,
+    /// By when those that are FIFO queues are through.
+    queues: BTreeMap<usize, Span>,
 }
 
 impl Tables {
@@ -45,7 +45,10 @@ impl Tables {
         let path = |i: usize| Path {
             channel: i,
             reserved: on_path(experiment, answers, i).collect(),
-            queues: answers[i].iter().flatten().flat_map(|it| &it.queues).collect(),
+            queues: answers[i].iter().flatten().fold(BTreeMap::new(), |_, it| {
+                let known = it.queues.iter().map(|it| (it.hop, it.kept));
+                it.counted_on.iter().map(|(hop, most)| (*hop, *most)).chain(known).collect()
+            }),
         };
         let paths: Vec<Path> = (0..answers.len()).filter(counted).map(path).collect();
         let mut bounds = None;
@@ -61,6 +64,18 @@ impl Tables {
             }
             bounds = Some(found);
         }
+    }
+
+    /// Whether FIFO queues keep what stations behind them counted on, and stations their local deadlines.
+    pub(in crate::promise) fn are_kept(&self, answers: &Answers) -> bool {
+        let bounds = self.bounds();
+        let counts = |it: &Reserved| self.hosts[it.node].as_ref().is_ok_and(Analyses::counts_early);
+        let late = |it: &&Reserved| bounds[it.node][&it.id].bound > it.asked.rate.request.deadline();
+        answers.iter().flatten().flatten().all(|answer| {
+            let by = |hop: usize| answer.queues.iter().find(|it| it.hop == hop).map(|it| it.kept);
+            let on_time = |(hop, most): (&usize, &Span)| by(*hop).is_some_and(|by| by <= *most);
+            !answer.reserved.iter().filter(late).any(counts) && answer.counted_on.iter().all(on_time)
+        })
     }
 
     /// Counts on stations before that keep `bounds`, or requested local deadlines. Answers whether that
@@ -80,7 +95,7 @@ impl Tables {
                 }
                 _ => reserved.asked.rate.request.deadline(),
             };
-            let queues = queues.iter().map(|it| (it.hop, it.kept));
+            let queues = queues.iter().map(|(hop, by)| (*hop, *by));
             let local: BTreeMap<usize, Span> =
                 queues.chain(reserved.iter().map(|it| (it.hop, kept(it)))).collect();
             let local = |hop: usize| local.get(&hop).copied().or(channel.deadline).unwrap_or(Span::MAX);

@@ -9,14 +9,15 @@ use laxity_admission::{Deficit, Request};
 use laxity_qos::channel::{PacketOverflow, Role};
 use laxity_units::Span;
 
+use super::super::analyses::Analyses;
 use super::super::answer::Refused;
-use super::super::division::{self, Needs};
+use super::super::division::{self, Needs, enough};
 use super::super::environment::applications;
 use super::super::fifo;
 use super::super::leg::Leg;
 use super::{Reservation, Tables, longest_way};
 use crate::coverage::{is_queue, thread_per_message};
-use crate::experiment::{ChannelSpec, Experiment};
+use crate::experiment::{ChannelSpec, Division, Experiment};
 
 /// The forward phase of establishment: what the hops of a path can promise.
 pub(super) struct Forward {
@@ -155,6 +156,17 @@ impl Tables {
         admitted
     }
 
+    /// The number of hops of `channel` up to the last one that counts early messages, where local deadlines
+    /// are no longer than they are worth.
+    pub(super) fn spared(&self, experiment: &Experiment, channel: &ChannelSpec) -> usize {
+        if !self.sparing || experiment.admission.division != Division::Proportional {
+            return 0;
+        }
+        let counts = |node: usize| self.hosts[node].as_ref().is_ok_and(Analyses::counts_early);
+        let hops: Vec<(usize, Role)> = self.hosts_of(experiment, channel).collect();
+        hops.iter().rposition(|(node, _)| counts(*node)).map_or(0, |last| last + 1)
+    }
+
     /// Asks each hop of the path for the least deadline that it can promise, as far as an analysis
     /// covers the path.
     pub(super) fn forward(
@@ -165,6 +177,11 @@ impl Tables {
     ) -> Result<Forward, Refused> {
         let (mut hops, mut between) = (Vec::new(), Span::ZERO);
         let goes_on = fifo::goes_on(experiment, channel, self);
+        let spared = self.spared(experiment, channel);
+        let enough = |hop: usize, least: Span| match hop < spared {
+            true => enough(least, channel.spec.min_interval),
+            false => Span::MAX,
+        };
         let mut leg =
             Leg::first((experiment, &self.placement), channel, self.pays_once(experiment, channel, request));
         for (hop, (node, role)) in self.hosts_of(experiment, channel).enumerate() {
@@ -177,15 +194,16 @@ impl Tables {
                     let packet = channel.spec.largest_packet(experiment.packet());
                     let link = experiment.link(node, experiment.link_out(channel, hop));
                     let least = link.map_or(Span::ZERO, |link| link.transmit(packet));
-                    hops.push(Needs { node, least, latest: Span::MAX });
+                    let needs = Needs { node, least, latest: Span::MAX, enough: enough(hop, least) };
+                    hops.push(needs);
                     between = between.saturating_add(before);
-                    leg.leaves(None, request.deadline());
+                    leg.leaves(None, request.deadline().min(needs.most()));
                     continue;
                 }
                 break;
             };
             if let Some(least) = self.shared_at(channel, hop) {
-                hops.push(Needs { node, least, latest: least });
+                hops.push(Needs { node, least, latest: least, enough: least });
                 between = between.saturating_add(before);
                 leg.leaves(host.handed_on(&asked), request.deadline());
                 continue;
@@ -200,9 +218,11 @@ impl Tables {
             asked.rate.request = asked.rate.request.within(request.deadline().min(latest));
             let least =
                 host.least_deadline(&asked).map_err(|refusal| Refused { node, refusal, whose: None })?;
-            hops.push(Needs { node, least, latest });
+            let needs = Needs { node, least, latest, enough: enough(hop, least) };
+            hops.push(needs);
             between = between.saturating_add(before);
-            leg.leaves(host.handed_on(&asked), request.deadline());
+            let most = if hop < spared { needs.most() } else { request.deadline() };
+            leg.leaves(host.handed_on(&asked), request.deadline().min(most));
         }
         Ok(Forward { hops, before: Vec::new(), between })
     }
