@@ -296,8 +296,8 @@ enum TestWords {
 #[words(of = Division)]
 enum DivisionWords {
     /// Each hop has its least deadline, and a part of the slack in proportion to it, or to a tenth
-    /// of the mean of all where that is more. Up to the last port by rates it gets two intervals at
-    /// most, or four times its least deadline, unless more admits more channels.
+    /// of the mean of all where that is more. Up to the last port by rates it gets half an
+    /// interval at most, or four times its least deadline, unless more admits more channels.
     Proportional,
     /// Each hop has its least deadline and an equal part of the slack.
     Equal,

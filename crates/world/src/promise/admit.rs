@@ -10,6 +10,7 @@ use laxity_qos::discipline::Class;
 use laxity_units::Span;
 
 use super::answer::{Hop, Promise, Promises, Refused};
+use super::division::ENOUGH;
 use super::table::{Reservation, Reserved, Tables, longest_way, on_path};
 use super::{arriving, asks, backlog, chances, computing, fifo, via};
 use crate::coverage::{Coverage, Uncovered, coverage, is_queue, notices, receiving, spaced};
@@ -83,20 +84,30 @@ struct Answered {
     unkept: Vec<Option<String>>,
 }
 
-/// The answers with local deadlines that are no longer than they are worth; or with longer ones, if these
-/// refuse fewer channels.
+/// The answers with the shortest local deadlines of [`ENOUGH`] that refuse no channel; else those that refuse
+/// the fewest.
 fn answered(experiment: &Experiment, coverage: &Coverage, formula: Formula) -> Result<Answered, Uncovered> {
     let tables = || Tables::new(experiment, coverage, formula);
-    let sparing = answered_by(experiment, coverage, tables().sparing())?;
-    if !sparing.tables.counts_early() || sparing.is_kept() && sparing.refused() == 0 {
-        return Ok(sparing);
-    }
-    let mut all = answered_by(experiment, coverage, tables())?;
-    if !all.is_kept() {
+    let mut best: Option<Answered> = None;
+    for enough in ENOUGH {
+        let answered = answered_by(experiment, coverage, tables().with_enough(enough))?;
+        if !answered.tables.counts_early() {
+            return Ok(answered);
+        }
         // Queues are kept to the deadlines that channels ask for, and not to shorter ones.
-        all = answered_by(experiment, coverage, tables().as_asked())?;
+        let answered = match (answered.is_kept(), enough) {
+            (true, _) => answered,
+            (false, Some(_)) => continue,
+            (false, None) => answered_by(experiment, coverage, tables().as_asked())?,
+        };
+        if best.as_ref().is_none_or(|best| answered.refused() < best.refused()) {
+            best = Some(answered);
+        }
+        if best.as_ref().is_some_and(|best| best.refused() == 0) {
+            break;
+        }
     }
-    Ok(if !sparing.is_kept() || all.refused() < sparing.refused() { all } else { sparing })
+    Ok(best.expect("the last is kept"))
 }
 
 fn answered_by(

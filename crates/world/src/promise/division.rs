@@ -30,13 +30,16 @@ impl Needs {
     }
 }
 
-/// The latest deadline that is worth while at a station up to the last one that counts early messages.
+/// Quarters of an interval that are enough of a local deadline, in the order in which they are tried.
 ///
-/// Behind a station messages are early by its local deadline, and such a station counts all that may come
+/// Behind a station messages are early by its local deadline, and some stations count all that may come
 /// early. No deadline orders messages there. A local deadline of many intervals therefore costs other
-/// channels as many messages each, and gives nothing.
-pub(super) fn enough(least: Span, interval: Span) -> Span {
-    interval.saturating_mul(2).max(least.saturating_mul(4))
+/// channels as many messages each, and gives nothing. A short one leaves little room for later channels.
+pub(super) const ENOUGH: [Option<u64>; 3] = [Some(2), Some(8), None];
+
+/// The latest deadline that is worth while at a station up to the last one that counts early messages.
+pub(super) fn enough(least: Span, interval: Span, quarters: u64) -> Span {
+    (interval / 4).saturating_mul(quarters).max(least.saturating_mul(4))
 }
 
 /// The deadline of each of `hops`, which have what the links `between` them leave of `deadline`, or the

@@ -61,8 +61,9 @@ pub(super) struct Tables {
     placement: Placement,
     /// Per station, how late it may hear of a frame.
     notices: Vec<Span>,
-    /// Whether local deadlines that cost other channels more than they give are left out.
-    sparing: bool,
+    /// How long local deadlines are at most, where longer ones cost other channels more than they give:
+    /// see [`ENOUGH`](super::division::ENOUGH).
+    enough: Option<u64>,
     /// How often a deadline may still be shared out again in vain.
     tries: usize,
     /// The local deadlines of each channel of a multicast, by hop, for the copies of it.
@@ -160,12 +161,12 @@ impl Tables {
         let notices = notices(experiment);
         let tries = among::tries_for_all(experiment.channels.len());
         let shared = BTreeMap::new();
-        Self { hosts, inside, computing, formula, placement, notices, sparing: false, tries, shared }
+        Self { hosts, inside, computing, formula, placement, notices, enough: None, tries, shared }
     }
 
-    /// The same, with local deadlines that are no longer than they are worth ([`enough`](super::division::enough)).
-    pub(super) fn sparing(self) -> Self {
-        Self { sparing: true, ..self }
+    /// The same, with local deadlines that are no longer than they are worth.
+    pub(super) fn with_enough(self, enough: Option<u64>) -> Self {
+        Self { enough, ..self }
     }
 
     /// The same, without promises of shorter deadlines than the requested ones, or of other parts of them.

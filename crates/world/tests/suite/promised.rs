@@ -236,6 +236,57 @@ fn messages_that_their_host_holds_are_as_early_as_its_promise_is_long() {
     assert_eq!(over_two_ports("0 us", (200, 900), (200, 900)), [9, 9]);
 }
 
+/// Costs of a host, of which none takes time here.
+const COSTS: [&str; 11] = [
+    "context_switch",
+    "cache_miss",
+    "first_packet",
+    "packet",
+    "link_scheduling",
+    "hand_over",
+    "interrupt",
+    "thread_creation",
+    "receive_packet",
+    "receive_message",
+    "send_call",
+];
+
+/// The end-to-end bounds of two channels over two ports by WFQ, in us, where the second asks for so many ms.
+/// Its host serves frames as they arrive, and promises them after 4 us.
+fn beside_a_deadline(ms: u32) -> [u64; 2] {
+    let channel = |name: &str, size: u32, interval: u32, deadline: u32| {
+        format!(
+            "[[channel]]\nname = \"{name}\"\nclass = \"real_time\"\nfrom = \"{name}\"\nto = \"root\"\n\
+             max_message = \"{size} B\"\nburst = 1\nmin_interval = \"{interval} ms\"\ndeadline = \"{deadline} ms\"\n\
+             source = {{ kind = \"adversary\" }}\n"
+        )
+    };
+    let text = format!(
+        "title = \"early\"\n[host]\nprofile = \"mc68040\"\n[host.costs]\n{}[host.subsystem]\npacket = \"1500 B\"\n\
+         cpu = \"fifo\"\nlink = {{ order = \"fifo\" }}\n[adapter]\nkind = \"null\"\n[run]\ntime = \"50 ms\"\n\
+         [node.x]\n[node.y]\n[node.root]\n[node.s]\nkind = \"switch\"\norder = \"wfq\"\n[node.t]\nkind = \"switch\"\n\
+         order = \"wfq\"\n[network]\nframing = \"ethernet\"\nrate = \"1 Gbit/s\"\n[network.n0]\njoins = [\"s\", \"x\", \"y\"]\n\
+         [network.n1]\njoins = [\"s\", \"t\"]\nrate = \"100 Mbit/s\"\n[network.n2]\njoins = [\"t\", \"root\"]\n{}{}",
+        COSTS.map(|cost| format!("{cost} = \"0 us\"\n")).concat(),
+        channel("x", 200, 8, 160),
+        channel("y", 462, 1, ms),
+    );
+    let bound = |promise: &Promise| promise.end_to_end_bound().unwrap_or_else(|| panic!("{promise:?}"));
+    let all = promises(&text);
+    [0, 1].map(|channel| bound(&all[channel]).div_ceil(Span::from_us(1)))
+}
+
+/// By the deadline of the second, 40 of its messages would be early at the first port, and 1680 us of them
+/// before the first channel. Frames of 238 and 500 B take 19 and 40 us there, and each channel waits for
+/// one of the other: 59.1 us. Behind 100 Mbit/s they come apart, and wait for none at 1 Gbit/s but for
+/// jitter.
+#[test]
+fn a_longer_deadline_makes_no_message_early_at_ports_by_rates() {
+    let short = beside_a_deadline(2);
+    assert!(short[0] < 75 && short[1] < 75, "{short:?}");
+    assert_eq!([20, 40, 160].map(beside_a_deadline), [short; 3]);
+}
+
 /// The end-to-end bounds of eight equal channels over four ports by rates, in the order of admission.
 fn of_eight(rate: u32) -> Vec<Span> {
     let nodes =

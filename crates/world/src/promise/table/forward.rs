@@ -159,7 +159,7 @@ impl Tables {
     /// The number of hops of `channel` up to the last one that counts early messages, where local deadlines
     /// are no longer than they are worth.
     pub(super) fn spared(&self, experiment: &Experiment, channel: &ChannelSpec) -> usize {
-        if !self.sparing || experiment.admission.division != Division::Proportional {
+        if self.enough.is_none() || experiment.admission.division != Division::Proportional {
             return 0;
         }
         let counts = |node: usize| self.hosts[node].as_ref().is_ok_and(Analyses::counts_early);
@@ -178,9 +178,9 @@ impl Tables {
         let (mut hops, mut between) = (Vec::new(), Span::ZERO);
         let goes_on = fifo::goes_on(experiment, channel, self);
         let spared = self.spared(experiment, channel);
-        let enough = |hop: usize, least: Span| match hop < spared {
-            true => enough(least, channel.spec.min_interval),
-            false => Span::MAX,
+        let enough = |hop: usize, least: Span| match self.enough {
+            Some(quarters) if hop < spared => enough(least, channel.spec.min_interval, quarters),
+            _ => Span::MAX,
         };
         let mut leg =
             Leg::first((experiment, &self.placement), channel, self.pays_once(experiment, channel, request));
