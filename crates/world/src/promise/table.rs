@@ -208,7 +208,9 @@ impl Tables {
                     by_queues = by_queues.or(Some((hop, *why)));
                     // Its bound is not known yet, and has to be no more than this.
                     let most = if hop < spared { own.deadline() } else { request.deadline() };
-                    counted_on.insert(hop, most);
+                    if role != Role::Receive {
+                        counted_on.insert(hop, most);
+                    }
                     leg.leaves(None, most);
                     continue;
                 }
