@@ -14,8 +14,12 @@
 //! curves, that links upstream carry at most their rate and a frame, and that delays and busy
 //! periods have the bounds of the total flow analysis (section 5 there).
 //!
-//! Frames are whole at each node. A frame under way counts as not departed, which costs a frame in
-//! the row of service. The root is exempt: its date is the end of a frame.
+//! Frames are whole at each node. A frame under way that goes on to the parent counts as not departed.
+//! That costs the longest such frame in the row of service. Any other frame under way counts as departed:
+//! its FIFO date is the last instant up to which this frame and those before it had arrived, or the date of
+//! departures if that is earlier. The next frame leaves after the date of departures, so the row of the
+//! delay holds. Classes that go on have the same counts on both sides, as before. The root costs nothing:
+//! its date is the end of a frame.
 //!
 //! Ages count from the departure back, and counts from the latest date back, so that all variables
 //! are at least zero.
@@ -126,8 +130,7 @@ impl<'a> Program<'a> {
     }
 
     fn service(&mut self, node: usize) {
-        let Node { depth, longest, ref pieces, .. } = self.tree.nodes[node];
-        let whole = if depth == 0 { 0 } else { longest };
+        let Node { depth, onward, ref pieces, .. } = self.tree.nodes[node];
         let passing: Vec<usize> = (0..self.tree.classes.len())
             .filter(|&class| self.tree.classes[class].nodes.contains(&node))
             .collect();
@@ -138,7 +141,7 @@ impl<'a> Program<'a> {
                 terms.push((self.count(class, depth + 1), -1));
                 terms.push((self.count(class, depth), 1));
             }
-            self.row(terms, piece.debt.saturating_add(whole));
+            self.row(terms, piece.debt.saturating_add(onward));
         }
     }
 

@@ -152,6 +152,32 @@ fn a_burst_is_paid_once() {
     assert!(bound.delay >= Span::from_us(17 * 20 + 2 * 40) && bound.delay < Span::from_us(450), "{bound:?}");
 }
 
+/// Frames of 102 B pass a link with frames of 1500 B that are for other servers behind it. Such a frame on
+/// the link costs nothing at the last server. Other tools (TFA, SFA and PLP) have 1307.9 us at least.
+#[test]
+fn a_long_frame_for_another_server_costs_nothing_behind() {
+    let flows = [
+        (0, 2, 102, 500),
+        (3, 4, 1500, 5000),
+        (5, 2, 102, 1000),
+        (6, 4, 1500, 2000),
+        (0, 4, 1500, 500),
+        (3, 4, 1500, 2000),
+        (5, 2, 102, 500),
+        (6, 7, 1500, 2000),
+        (0, 4, 102, 5000),
+        (3, 4, 1500, 20_000),
+        (5, 7, 1500, 5000),
+        (6, 4, 1500, 5000),
+        (0, 7, 1500, 500),
+    ];
+    let flows = flows.map(|(host, last, size, interval)| flow(&[host, 1, last], 0, size, interval));
+    let found = of(vec![LINK; 8], flows.to_vec());
+    let bound = found[0].as_ref().expect("a bound");
+    assert_eq!(bound.method, AnalysisMethod::Program);
+    assert!(us(&found)[0] < 1278.0, "{bound:?}");
+}
+
 /// Frame `k` of a burst of 40 counts from `k` intervals later, when the frames before it are gone: 120 us
 /// at each server. Another flow at the first one waits for the whole burst.
 #[test]

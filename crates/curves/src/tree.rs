@@ -11,7 +11,7 @@ use crate::arrival::{Arrival, Line, picobits};
 use crate::network::{QueueNetwork, Visit};
 use crate::preemption::straddles;
 use crate::service::Piece;
-use crate::total::{Share, Total};
+use crate::total::{Share, Total, longest};
 
 /// A server in the tree.
 #[derive(Debug)]
@@ -25,8 +25,8 @@ pub(crate) struct Node {
     /// Longest busy period, in picoseconds.
     pub(crate) busy: u128,
     pub(crate) pieces: Vec<Piece>,
-    /// Longest frame of the level, in picobits.
-    pub(crate) longest: u128,
+    /// Longest frame of the classes that go on to the parent, in picobits; zero at the root.
+    pub(crate) onward: u128,
     /// Links that bring frames, with their rate and longest frame in picobits.
     pub(crate) links: Vec<Link>,
 }
@@ -46,6 +46,8 @@ pub(crate) struct Class {
     pub(crate) nodes: Vec<usize>,
     /// The traffic that enters the tree at the first node passed.
     pub(crate) arrival: Arrival,
+    /// Longest frame, in picobits.
+    pub(crate) longest: u128,
 }
 
 /// The tree of one flow.
@@ -80,12 +82,17 @@ impl<'a> Shares<'a> {
 
 impl Tree {
     /// The tree of `flow` with about `room` nodes; the path itself is always in it.
+    ///
+    /// A source at which no frame waits is no node, and takes the room of one. Take a solution of the
+    /// program without this source, and give the source the dates of its parent. The traffic has the same
+    /// curve on both sides, so each row of the source holds. So the program with the source has no lower
+    /// maximum.
     pub(crate) fn of(shares: &mut Shares<'_>, flow: usize, room: usize) -> Option<Self> {
-        let network = shares.network;
+        let (network, total) = (shares.network, shares.total);
         let (path, level) = (&network.flows[flow].path, network.flows[flow].level);
         let mut tree = Self { nodes: Vec::new(), classes: Vec::new(), first: 0 };
         tree.push(shares, *path.last()?, None, level)?;
-        let mut next = 0;
+        let (mut next, mut without_wait) = (0, 0);
         while next < tree.nodes.len() {
             let Node { server, depth, .. } = tree.nodes[next];
             let on_path = tree.on_path(next, path);
@@ -99,8 +106,16 @@ impl Tree {
                     let waits = visit.hop > 0 && network.together(source, level, visit.flow);
                     visit.from == Some(source) && waits
                 });
-                let grows = tree.nodes.len() + path.len() < room && !tree.below(next, source);
-                if mine || (queued && grows) {
+                let candidate = queued && !tree.below(next, source);
+                let grows = tree.nodes.len() + without_wait + path.len() < room;
+                let as_sent = |visit: &Visit| {
+                    let [sent, arrived, ..] = total.jitter[visit.flow][..] else { return false };
+                    visit.hop == 1 && network.flows[visit.flow].entry.is_none() && sent == arrived
+                };
+                let of_source = |visit: &&Visit| visit.from == Some(source);
+                if candidate && !mine && grows && visits.iter().filter(of_source).all(as_sent) {
+                    without_wait += 1;
+                } else if mine || (candidate && grows) {
                     tree.push(shares, source, Some(next), level)?;
                     if mine {
                         tree.first = tree.nodes.len() - 1;
@@ -158,7 +173,7 @@ impl Tree {
             delay: u128::from(delay.as_ps()),
             busy: service.busy(&share.arrival)?,
             pieces: service.pieces().to_vec(),
-            longest: picobits(share.longest),
+            onward: 0,
             links: Vec::new(),
         });
         Some(())
@@ -193,7 +208,8 @@ impl Tree {
                     link.1.push(self.classes.len());
                 }
                 let curves: Vec<Arrival> = visits.iter().map(|visit| total.arrival(network, visit)).collect();
-                self.classes.push(Class { nodes, arrival: Arrival::sum(&curves) });
+                let longest = picobits(longest(network, &visits));
+                self.classes.push(Class { nodes, arrival: Arrival::sum(&curves), longest });
             }
             for (from, (visits, classes)) in links {
                 let longest = straddles(network, from, &visits);
@@ -206,7 +222,9 @@ impl Tree {
             let both = |class: &Class| class.nodes.windows(2).any(|pair| pair == [parent, child]);
             let classes: Vec<usize> =
                 (0..self.classes.len()).filter(|&class| both(&self.classes[class])).collect();
-            let Node { server, longest, .. } = self.nodes[child];
+            let longest = classes.iter().map(|&class| self.classes[class].longest).max().unwrap_or(0);
+            self.nodes[child].onward = longest;
+            let server = self.nodes[child].server;
             let rate = u128::from(network.servers[server].peak.bits_per_sec());
             let own = if network.servers[server].fifo { 0 } else { level };
             if let Some(&Line { burst, rate }) = total.sent[server].get(&own) {
