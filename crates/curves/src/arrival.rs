@@ -162,6 +162,14 @@ impl Arrival {
         Self::least(lines)
     }
 
+    /// The curve limited by further lines.
+    pub(crate) fn within_all(self, further: impl IntoIterator<Item = Line>) -> Self {
+        let mut lines = self.lines;
+        let known = lines.len();
+        lines.extend(further);
+        if lines.len() > known { Self::least(lines) } else { Self { lines } }
+    }
+
     /// The curve of traffic that has both.
     pub(crate) fn least_of(self, other: Self) -> Self {
         let mut lines = self.lines;

@@ -25,6 +25,7 @@ mod cyclic;
 mod gates;
 mod logical;
 mod network;
+mod output;
 mod preemption;
 mod program;
 mod regulator;

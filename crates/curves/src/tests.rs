@@ -178,6 +178,63 @@ fn a_long_frame_for_another_server_costs_nothing_behind() {
     assert!(us(&found)[0] < 1278.0, "{bound:?}");
 }
 
+/// Behind the first link, four frames of 500 B each 400 us are 16 000 bits and 10 bits a microsecond times
+/// 120 us, in which that link sends a frame of 1000 B of another flow and one of 500 B.
+#[test]
+fn a_burst_of_its_own_raises_no_burst() {
+    let source = vec![Bucket::Frames { size: Bytes::new(500), burst: 4, interval: Span::from_us(400) }];
+    let burst = Flow { source, ..flow(&[0, 1], 0, 500, 400) };
+    let network =
+        QueueNetwork::new(vec![LINK; 2], vec![burst, flow(&[0], 0, 1000, 4000)]).expect("a network");
+    let total = Total::of(&network, true);
+    let visits = &network.visits[1];
+    let bits = |line: &crate::arrival::Line| (line.burst / 1_000_000_000_000, line.rate);
+    assert_eq!(bits(&total.arrival(&network, &visits[0]).last()), (17_200, 10_000_000));
+    let together: Vec<_> = total.outputs.together(&network, 0, visits).iter().map(bits).collect();
+    assert!(together.contains(&(17_200, 10_000_000)), "{together:?}");
+}
+
+/// A burst of eight frames comes over a link of 10 Mbit/s. A linear program without limits behind queues
+/// has 8871 us for the first flow, because its tree has no room for the host of the burst.
+#[test]
+fn a_burst_from_a_slow_link_is_paid_once() {
+    let link = |mbit: u64| Server::first_come(Rate::from_bits_per_sec(mbit * 1_000_000));
+    let late = |mbit| Server { latency: Span::from_us(16), ..link(mbit) };
+    let servers = vec![
+        link(10),
+        link(100),
+        Server { propagation: Span::from_ns(500), ..link(100) },
+        Server { propagation: Span::from_ns(500), ..link(10) },
+        late(100),
+        late(100),
+        link(100),
+        late(10),
+        link(100),
+        link(10),
+        link(10),
+        late(10),
+        link(10),
+        late(100),
+        link(10),
+        late(100),
+    ];
+    let burst = |path: &[usize], size, burst, interval| {
+        let source =
+            vec![Bucket::Frames { size: Bytes::new(size), burst, interval: Span::from_us(interval) }];
+        Flow { source, ..flow(path, 0, size, interval) }
+    };
+    let flows = vec![
+        burst(&[0, 1, 2, 3, 4, 5], 238, 1, 16_000),
+        burst(&[6, 4, 7], 238, 1, 2000),
+        burst(&[8, 2, 9], 238, 8, 2000),
+        burst(&[10, 3, 11], 1538, 1, 8000),
+        burst(&[12, 4, 13], 500, 3, 500),
+        burst(&[14, 1, 2, 3, 4, 15], 1538, 8, 2000),
+    ];
+    let found = of(servers, flows);
+    assert!(us(&found)[0] < 7485.0, "{:?}", found[0]);
+}
+
 /// Frame `k` of a burst of 40 counts from `k` intervals later, when the frames before it are gone: 120 us
 /// at each server. Another flow at the first one waits for the whole burst.
 #[test]

@@ -26,6 +26,7 @@ use crate::cyclic::Sends;
 use crate::gates::timetable::Timetable;
 use crate::gates::{self, Gates, Stair, Steps};
 use crate::network::{Flow, FramePreemption, QueueNetwork, Server, Visit};
+use crate::output::Outputs;
 use crate::preemption::{self, straddles};
 use crate::service::Service;
 
@@ -65,6 +66,8 @@ pub(crate) struct Total {
     pub(crate) sent: Vec<BTreeMap<u8, Line>>,
     /// By server: levels with windows at known times, at servers on and behind no ring.
     pub(crate) timetables: Vec<BTreeMap<u8, Rc<Timetable>>>,
+    /// Limits of what servers on and behind no ring let out.
+    pub(crate) outputs: Rc<Outputs>,
 }
 
 /// A level at a server: its traffic, what it gets, and its frames.
@@ -119,8 +122,9 @@ impl Total {
         let disordered = vec![false; network.flows.len()];
         let (jitter, delay, growth) = (per_hop(), per_hop(), per_hop());
         let (waits, base) = (per_hop(), per_hop());
+        let outputs = Rc::new(Outputs::of(network));
         let mut total =
-            Self { jitter, delay, valid, disordered, growth, waits, base, sends, sent, timetables };
+            Self { jitter, delay, valid, disordered, growth, waits, base, sends, sent, timetables, outputs };
         for (index, (jitter, flow)) in total.jitter.iter_mut().zip(&network.flows).enumerate() {
             jitter[0] = flow.jitter;
             for hop in (0..flow.path.len()).filter(|&hop| network.regulates(index, hop)) {
@@ -129,7 +133,7 @@ impl Total {
         }
         let (order, ring) = network.order();
         for server in order {
-            total.visit(network, server, rows);
+            total.visit(network, server, Some(rows));
         }
         if !(0..ROUNDS).any(|_| !total.round(network, &ring)) {
             for server in ring {
@@ -144,14 +148,14 @@ impl Total {
     fn round(&mut self, network: &QueueNetwork, servers: &[usize]) -> bool {
         let mut grew = false;
         for &server in servers {
-            grew |= self.visit(network, server, false);
+            grew |= self.visit(network, server, None);
         }
         grew
     }
 
-    /// Bounds at `server` from the arrivals there; whether one grew. `rows` says whether the server may be
-    /// part of a row, if it has gates: no ring is before it.
-    fn visit(&mut self, network: &QueueNetwork, server: usize, rows: bool) -> bool {
+    /// Bounds at `server` from the arrivals there; whether one grew. `rows` says whether the server can be
+    /// part of a row, if it has gates; `None` on and behind a ring.
+    fn visit(&mut self, network: &QueueNetwork, server: usize, rows: Option<bool>) -> bool {
         let mut changed = self.turn(network, server);
         let Server { rate, peak, .. } = network.servers[server];
         let visits = &network.visits[server];
@@ -162,7 +166,12 @@ impl Total {
             if let Some(sent) = share.sent {
                 self.sent[server].insert(visits[share.visits.start].level, sent);
             }
-            if rows && let Some(table) = self.timetable(network, server, &share) {
+            if rows.is_some() {
+                self.lets_out(network, server, &share);
+            }
+            if rows == Some(true)
+                && let Some(table) = self.timetable(network, server, &share)
+            {
                 self.timetables[server].insert(visits[share.visits.start].level, Rc::new(table));
             }
             let visits = &visits[share.visits.clone()];
@@ -405,7 +414,11 @@ impl Total {
 
     /// The arrival curve of a flow at a hop; zero where its frames count as those of another.
     pub(crate) fn arrival(&self, network: &QueueNetwork, visit: &Visit) -> Arrival {
-        self.changed(network, visit, |limit| limit)
+        let arrival = self.changed(network, visit, |limit| limit);
+        match network.counts(visit.flow, visit.hop) {
+            true => arrival.within_all(self.outputs.flow(network, visit)),
+            false => arrival,
+        }
     }
 
     /// The arrival curve of a flow at a hop if `change` were its limits.
@@ -442,7 +455,10 @@ impl Total {
     /// The traffic of `visits`, all from one link or all from their sources.
     pub(crate) fn link(&self, network: &QueueNetwork, from: Option<usize>, visits: &[Visit]) -> Arrival {
         let Some(from) = from else { return self.flows(network, visits) };
-        let flows = |visits: &[Visit]| self.behind_slow_links(network, from, visits);
+        let flows = |visits: &[Visit]| {
+            let limits = self.outputs.together(network, from, visits);
+            self.behind_slow_links(network, from, visits).within_all(limits.iter().copied())
+        };
         let (peak, longest) = (network.servers[from].peak, straddles(network, from, visits));
         if self.sent[from].is_empty() {
             return flows(visits).shaped(peak, longest);

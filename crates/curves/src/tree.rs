@@ -214,6 +214,10 @@ impl Tree {
             for (from, (visits, classes)) in links {
                 let longest = straddles(network, from, &visits);
                 let rate = u128::from(network.servers[from].peak.bits_per_sec());
+                for &Line { burst, rate } in total.outputs.together(network, from, &visits) {
+                    let classes = Vec::clone(&classes);
+                    self.nodes[entry].links.push(Link { rate, longest: burst, classes });
+                }
                 self.nodes[entry].links.push(Link { rate, longest: picobits(longest), classes });
             }
         }
