@@ -212,13 +212,11 @@ impl Tree {
                 self.classes.push(Class { nodes, arrival: Arrival::sum(&curves), longest });
             }
             for (from, (visits, classes)) in links {
-                let longest = straddles(network, from, &visits);
+                let burst = picobits(straddles(network, from, &visits));
                 let rate = u128::from(network.servers[from].peak.bits_per_sec());
-                for &Line { burst, rate } in total.outputs.together(network, from, &visits) {
-                    let classes = Vec::clone(&classes);
-                    self.nodes[entry].links.push(Link { rate, longest: burst, classes });
-                }
-                self.nodes[entry].links.push(Link { rate, longest: picobits(longest), classes });
+                let limits = total.outputs.together(network, from, &visits).iter().copied();
+                let limits: Vec<Line> = limits.chain([Line { burst, rate }]).collect();
+                self.limit(entry, &classes, limits);
             }
         }
         for child in 0..self.nodes.len() {
@@ -238,6 +236,24 @@ impl Tree {
             self.nodes[parent].links.push(Link { rate, longest, classes });
         }
         Some(())
+    }
+
+    /// Notes that `classes`, which enter at node `entry`, keep all `limits` together. A limit that the
+    /// curves of the classes imply is left out, and that of one class is part of its curve.
+    fn limit(&mut self, entry: usize, classes: &[usize], limits: Vec<Line>) {
+        if let &[class] = classes {
+            let none = Arrival::none();
+            let arrival = std::mem::replace(&mut self.classes[class].arrival, none);
+            self.classes[class].arrival = arrival.within_all(limits);
+            return;
+        }
+        let curves = classes.iter().map(|&class| &self.classes[class].arrival);
+        let all = Arrival::sum(curves).within_all(limits.iter().copied());
+        for line @ Line { burst, rate } in limits {
+            if all.lines().contains(&line) {
+                self.nodes[entry].links.push(Link { rate, longest: burst, classes: classes.to_vec() });
+            }
+        }
     }
 
     /// Nodes that the flow of `visit` passes from `entry` on, the last one first.
