@@ -57,6 +57,7 @@
 
 mod alike;
 mod at_deadlines;
+mod by_deadline;
 mod by_demand;
 mod by_hand;
 mod by_level;

@@ -125,6 +125,7 @@ fn answered_by(
         unkept.push(why);
     }
     let notices = notices(experiment);
+    tables.order_by_deadline(experiment);
     tables.settle(experiment, &mut answers);
     fifo::admit(experiment, &notices, &mut tables, &mut answers);
     if fifo::passes_queues(experiment) {

@@ -265,6 +265,12 @@ impl Analyses {
         }
     }
 
+    /// Orders channels with levels by their deadlines.
+    pub(super) fn order_by_deadline(&mut self) {
+        self.chosen.take();
+        self.all.iter_mut().for_each(|analysis| analysis.station.order_by_deadline());
+    }
+
     /// From now on the messages of those channels arrive so early. Answers whether that changes a bound.
     pub(super) fn arrive(&mut self, early: &BTreeMap<AdmissionId, Early>) -> bool {
         let mut new = false;

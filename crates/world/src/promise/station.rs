@@ -132,6 +132,13 @@ impl Station {
         }
     }
 
+    /// Orders channels with levels by their deadlines, where one table has all of them.
+    pub(super) fn order_by_deadline(&mut self) {
+        if let Station::Ordered(table) = self {
+            table.order_by_deadline();
+        }
+    }
+
     /// The least deadline that it would admit in place of that of `asked`.
     pub(super) fn least_deadline(&self, asked: &Asked) -> Result<Span, AdmissionRefusal> {
         match self {

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use laxity_admission::{
     AdmissionId, AdmissionTable, Bound, Breakdown, Environment, Formula, LaunchedHost, LevelledHost,
-    RateTable, RatedHost, Request, ShapedHost, UnheldHost, Unrated,
+    RateTable, RatedHost, Request, ShapedHost, Test, UnheldHost, Unrated,
 };
 use laxity_qos::channel::{LinkId, Order, Role};
 use laxity_qos::costs::LinkCosts;
@@ -172,6 +172,13 @@ impl Tables {
     /// The same, without promises of shorter deadlines than the requested ones, or of other parts of them.
     pub(super) fn as_asked(self) -> Self {
         Self { tries: 0, ..self }
+    }
+
+    /// Orders the channels of each station with levels by their deadlines, unless `d_order` is asked for.
+    pub(super) fn order_by_deadline(&mut self, experiment: &Experiment) {
+        if experiment.admission.test_with(self.formula) == Test::Demand {
+            self.hosts.iter_mut().flatten().for_each(Analyses::order_by_deadline);
+        }
     }
 
     /// Whether a station counts early messages.
