@@ -19,12 +19,12 @@
 //! A host that enforces contracts spends the contract on each message that it accepts. So a source
 //! that sends too much finds its queue full of its own excess, though some of its messages are within
 //! the contract by the clock above. A drop counts as *blocked* if the message is beyond the contract by
-//! a clock that all accepted messages move. For each blocked message one that the host accepted beyond the
-//! contract counts, if it came in time; the others do not count. A source of twice its rate, of which the
-//! host delivers every other message in time, has all on time. By the second clock at most `B_max − 1` earlier messages have a logical arrival still ahead of
-//! a message within the contract, so that message finds its buffers. A source that keeps its contract
-//! has no blocked message: the messages that the host accepts are some of those that move the first
-//! clock.
+//! a clock that all accepted messages move. For each blocked message one counts that the host accepted
+//! beyond the contract: one that came in time, if there is one, and else one that failed. A source of twice
+//! its rate, of which the host delivers every other message in time, has all on time. By the second clock at
+//! most `B_max − 1` earlier messages have a logical arrival still ahead of a message within the contract, so
+//! that message finds its buffers. A source that keeps its contract has no blocked message: the messages
+//! that the host accepts are some of those that move the first clock.
 //!
 //! Messages count if they were sent in the window, and their deadlines lie in the run or they were
 //! lost in it. A message of which a packet was lost or dropped can never be delivered, so it fails
@@ -77,8 +77,8 @@ pub(crate) struct Punctuality {
     due: u64,
     /// Those of `due` that were blocked.
     blocked: u64,
-    /// Accepted beyond the contract, and in time.
-    beyond: u64,
+    /// Accepted beyond the contract and in time, and late.
+    beyond: [u64; 2],
     /// The fates of messages, until the host has reported them; `None` if the host is here.
     came: Option<Vec<(Time, u64, Fate)>>,
 }
@@ -99,8 +99,10 @@ enum Fate {
 enum Outcome {
     InTime,
     Late,
-    /// In time, and accepted beyond the contract.
+    /// Accepted beyond the contract, and in time.
     Beyond,
+    /// Accepted beyond the contract, and late.
+    LateBeyond,
 }
 
 /// Whether a message counts.
@@ -140,7 +142,7 @@ impl Punctuality {
             in_time: 0,
             due: 0,
             blocked: 0,
-            beyond: 0,
+            beyond: [0; 2],
             came: None,
         }
     }
@@ -291,7 +293,8 @@ impl Punctuality {
             (Standing::Within, true) => self.settle(now, due, Outcome::InTime),
             (Standing::Within, false) => self.settle(now, due, Outcome::Late),
             (Standing::Beyond, true) => self.settle(now, due, Outcome::Beyond),
-            (Standing::Beyond, false) | (Standing::Outside, _) => {}
+            (Standing::Beyond, false) => self.settle(now, due, Outcome::LateBeyond),
+            (Standing::Outside, _) => {}
         }
     }
 
@@ -315,7 +318,8 @@ impl Punctuality {
         match outcome {
             Outcome::InTime => (self.due, self.in_time) = (self.due + 1, self.in_time + 1),
             Outcome::Late => self.due += 1,
-            Outcome::Beyond => self.beyond += 1,
+            Outcome::Beyond => self.beyond[0] += 1,
+            Outcome::LateBeyond => self.beyond[1] += 1,
         }
     }
 
@@ -326,15 +330,17 @@ impl Punctuality {
         while !self.settled.is_empty() {
             self.count_first();
         }
-        let failed = |one: &UnderWay| {
-            one.standing == Standing::Within && (one.lost || one.deadline <= end.saturating_add(self.ahead))
-        };
-        let failed: Vec<&UnderWay> = self.under_way.iter().filter(|one| failed(one)).collect();
+        let ended = |one: &&UnderWay| one.lost || one.deadline <= end.saturating_add(self.ahead);
+        let failed =
+            |standing| self.under_way.iter().filter(ended).filter(move |one| one.standing == standing);
+        let impaired = failed(Standing::Within).filter(|one| one.impaired).count() as u64;
+        let beyond = self.beyond[1] + failed(Standing::Beyond).filter(|one| !one.impaired).count() as u64;
+        let failed = failed(Standing::Within).count();
         let unanswered = self.offered.iter().filter(|(_, counted)| *counted);
         let unanswered = unanswered.filter(|(at, _)| at.saturating_add(self.deadline) <= end).count();
-        let instead = self.blocked.min(self.beyond);
-        let due = self.due - self.blocked + instead + (failed.len() + unanswered) as u64;
-        let impaired = failed.iter().filter(|one| one.impaired).count() as u64;
+        let instead = self.blocked.min(self.beyond[0]);
+        let failed_instead = (self.blocked - instead).min(beyond);
+        let due = self.due - self.blocked + instead + failed_instead + (failed + unanswered) as u64;
         (due > 0).then_some(Kept { due, in_time: self.in_time + instead, impaired })
     }
 }
@@ -343,7 +349,7 @@ impl Punctuality {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Kept {
     /// Messages sent within their contract that were lost, or of which the deadlines lie in the run; for
-    /// those that were dropped behind messages beyond the contract, such a message that came in time.
+    /// those that were dropped behind messages beyond the contract, one of these.
     pub(crate) due: u64,
     /// Those among them that came in time.
     pub(crate) in_time: u64,
