@@ -2,9 +2,9 @@
 //!
 //! A request counts on requested local deadlines, for a later channel may lengthen a promise up to them.
 //! With all channels in place a message is due at the next station when the *promised* delay has passed
-//! ([`Hop::kept`]), so it is early there by no more than that. Two channels by
-//! WFQ had 1011 us, and 1995 when the other asked for twice its deadline: it was counted as 40 messages
-//! early, and was promised to leave its host after 4 us.
+//! (`Hop::kept`), so it is early there by no more than that. Two channels by WFQ had 1011 and 516 us, and
+//! 1995 and 516 when the second asked for twice its deadline: it was counted as 40 messages early, and was
+//! promised to leave its host after 4 us.
 //!
 //! Where messages are less early bounds are shorter, and so are the promises of the stations before. Each
 //! round begins with promises that hold, so its own hold too.
