@@ -19,12 +19,11 @@
 //! A host that enforces contracts spends the contract on each message that it accepts. So a source
 //! that sends too much finds its queue full of its own excess, though some of its messages are within
 //! the contract by the clock above. A drop counts as *blocked* if the message is beyond the contract by
-//! a clock that all accepted messages move. For each blocked message one counts that the host accepted
-//! beyond the contract: one that came in time, if there is one, and else one that failed. A source of twice
-//! its rate, of which the host delivers every other message in time, has all on time. By the second clock at
-//! most `B_max − 1` earlier messages have a logical arrival still ahead of a message within the contract, so
-//! that message finds its buffers. A source that keeps its contract has no blocked message: the messages
-//! that the host accepts are some of those that move the first clock.
+//! a clock that all accepted messages move. A blocked message was not in time, and is no failure of the
+//! host. By the second clock at most `B_max − 1` earlier messages have a logical arrival still ahead of
+//! a message within the contract, so that message finds its buffers. A source that keeps its contract
+//! has no blocked message: the messages that the host accepts are some of those that move the first
+//! clock.
 //!
 //! Messages count if they were sent in the window, and their deadlines lie in the run or they were
 //! lost in it. A message of which a packet was lost or dropped can never be delivered, so it fails
@@ -71,14 +70,11 @@ pub(crate) struct Punctuality {
     under_way: VecDeque<UnderWay>,
     /// By how much our clock is ahead of the host's, which takes back what it drops.
     ahead: Span,
-    /// Deadlines of those that came; as soon as they are past, they are counted.
-    settled: ShortQueue<(Time, Outcome)>,
+    /// Deadlines of those that came, and whether in time; as soon as they are past, they are counted.
+    settled: ShortQueue<(Time, bool)>,
     in_time: u64,
     due: u64,
-    /// Those of `due` that were blocked.
     blocked: u64,
-    /// Accepted beyond the contract and in time, and late.
-    beyond: [u64; 2],
     /// The fates of messages, until the host has reported them; `None` if the host is here.
     came: Option<Vec<(Time, u64, Fate)>>,
 }
@@ -94,34 +90,13 @@ enum Fate {
     Impaired,
 }
 
-/// What a message that came counts as.
-#[derive(Debug, Clone, Copy)]
-enum Outcome {
-    InTime,
-    Late,
-    /// Accepted beyond the contract, and in time.
-    Beyond,
-    /// Accepted beyond the contract, and late.
-    LateBeyond,
-}
-
-/// Whether a message counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
-    /// It was sent outside the window, or carried without a guarantee.
-    Outside,
-    /// In the window and within the contract.
-    Within,
-    /// In the window, and accepted beyond the contract.
-    Beyond,
-}
-
 /// A message that was taken and has not arrived.
 #[derive(Debug, Clone, Copy)]
 struct UnderWay {
     message: u64,
     deadline: Time,
-    standing: Standing,
+    /// It was offered in the window.
+    counted: bool,
     /// A packet of it was lost or dropped.
     lost: bool,
     /// Declared impairments took a packet of it.
@@ -142,7 +117,6 @@ impl Punctuality {
             in_time: 0,
             due: 0,
             blocked: 0,
-            beyond: [0; 2],
             came: None,
         }
     }
@@ -209,8 +183,8 @@ impl Punctuality {
     /// The message that was offered first was answered; `counted` if now is in the window, for what
     /// is never offered.
     pub(crate) fn answer(&mut self, now: Time, size: Bytes, answer: Sent, counted: bool) {
-        let offered = self.offered.pop_front().map_or(counted, |(_, counted)| counted);
-        let counted = offered
+        let counted = self.offered.pop_front().map_or(counted, |(_, counted)| counted);
+        let counted = counted
             & match answer {
                 Sent::WouldBlock => true,
                 Sent::Dropped(Dropped::Oversize | Dropped::Undersized) => false,
@@ -220,19 +194,13 @@ impl Punctuality {
             Sent::Accepted { message } => {
                 let arrival = self.clock.as_mut().map(|clock| clock.arrive(now, size));
                 let from = arrival.map_or(now, |arrival| arrival.at.saturating_add(arrival.stretch));
-                let standing = match (offered, counted) {
-                    (_, true) => Standing::Within,
-                    (true, false) => Standing::Beyond,
-                    (false, false) => Standing::Outside,
-                };
-                self.depart(message, from, standing);
+                self.depart(message, from, counted);
             }
             Sent::Excess { message } => {
-                let standing = if counted { Standing::Within } else { Standing::Outside };
-                self.depart(message, now, standing);
+                self.depart(message, now, counted);
             }
             Sent::Dropped(_) if counted => {
-                self.count(Outcome::Late);
+                self.count(false);
                 self.blocked += u64::from(self.clock.is_some_and(|clock| !clock.conforms(now, size)));
             }
             Sent::Dropped(_) => {}
@@ -241,10 +209,10 @@ impl Punctuality {
     }
 
     /// A message of which the deadline counts from `from` is under way, the last by its number.
-    fn depart(&mut self, message: u64, from: Time, standing: Standing) {
+    fn depart(&mut self, message: u64, from: Time, counted: bool) {
         debug_assert!(self.under_way.back().is_none_or(|last| last.message < message));
         let deadline = from.saturating_add(self.deadline);
-        self.under_way.push_back(UnderWay { message, deadline, standing, lost: false, impaired: false });
+        self.under_way.push_back(UnderWay { message, deadline, counted, lost: false, impaired: false });
     }
 
     /// A packet of message `message` was lost or dropped.
@@ -286,41 +254,33 @@ impl Punctuality {
             came.push((now, message, Fate::Arrived(due_from)));
             return;
         }
-        let Some(UnderWay { deadline, standing, .. }) = self.end(message) else { return };
+        let Some(UnderWay { deadline, counted, .. }) = self.end(message) else { return };
         let due = due_from.saturating_add(self.deadline);
         self.ahead = deadline.saturating_since(due);
-        match (standing, now <= due) {
-            (Standing::Within, true) => self.settle(now, due, Outcome::InTime),
-            (Standing::Within, false) => self.settle(now, due, Outcome::Late),
-            (Standing::Beyond, true) => self.settle(now, due, Outcome::Beyond),
-            (Standing::Beyond, false) => self.settle(now, due, Outcome::LateBeyond),
-            (Standing::Outside, _) => {}
+        if counted {
+            self.settle(now, due, now <= due);
         }
     }
 
-    fn settle(&mut self, now: Time, due: Time, outcome: Outcome) {
+    fn settle(&mut self, now: Time, due: Time, in_time: bool) {
         // First, for then the one that waits mostly waits alone.
         while self.settled.front().is_some_and(|(due, _)| *due <= now) {
             self.count_first();
         }
         match due <= now {
-            true => self.count(outcome),
-            false => self.settled.push_back((due, outcome)),
+            true => self.count(in_time),
+            false => self.settled.push_back((due, in_time)),
         }
     }
 
     fn count_first(&mut self) {
-        let (_, outcome) = self.settled.pop_front().expect("there is a first");
-        self.count(outcome);
+        let (_, in_time) = self.settled.pop_front().expect("there is a first");
+        self.count(in_time);
     }
 
-    fn count(&mut self, outcome: Outcome) {
-        match outcome {
-            Outcome::InTime => (self.due, self.in_time) = (self.due + 1, self.in_time + 1),
-            Outcome::Late => self.due += 1,
-            Outcome::Beyond => self.beyond[0] += 1,
-            Outcome::LateBeyond => self.beyond[1] += 1,
-        }
+    fn count(&mut self, in_time: bool) {
+        self.due += 1;
+        self.in_time += u64::from(in_time);
     }
 
     /// The messages that count in a run that ends at `end`, and those that came in time; `None` if
@@ -330,37 +290,34 @@ impl Punctuality {
         while !self.settled.is_empty() {
             self.count_first();
         }
-        let ended = |one: &&UnderWay| one.lost || one.deadline <= end.saturating_add(self.ahead);
         let failed =
-            |standing| self.under_way.iter().filter(ended).filter(move |one| one.standing == standing);
-        let impaired = failed(Standing::Within).filter(|one| one.impaired).count() as u64;
-        let beyond = self.beyond[1] + failed(Standing::Beyond).filter(|one| !one.impaired).count() as u64;
-        let failed = failed(Standing::Within).count();
+            |one: &UnderWay| one.counted && (one.lost || one.deadline <= end.saturating_add(self.ahead));
+        let failed: Vec<&UnderWay> = self.under_way.iter().filter(|one| failed(one)).collect();
         let unanswered = self.offered.iter().filter(|(_, counted)| *counted);
         let unanswered = unanswered.filter(|(at, _)| at.saturating_add(self.deadline) <= end).count();
-        let instead = self.blocked.min(self.beyond[0]);
-        let failed_instead = (self.blocked - instead).min(beyond);
-        let due = self.due - self.blocked + instead + failed_instead + (failed + unanswered) as u64;
-        (due > 0).then_some(Kept { due, in_time: self.in_time + instead, impaired })
+        let due = self.due + (failed.len() + unanswered) as u64;
+        let impaired = failed.iter().filter(|one| one.impaired).count() as u64;
+        (due > 0).then_some(Kept { due, in_time: self.in_time, blocked: self.blocked, impaired })
     }
 }
 
 /// The outcome of the messages of a channel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Kept {
-    /// Messages sent within their contract that were lost, or of which the deadlines lie in the run; for
-    /// those that were dropped behind messages beyond the contract, one of these.
+    /// Messages sent within their contract that were lost, or of which the deadlines lie in the run.
     pub(crate) due: u64,
     /// Those among them that came in time.
     pub(crate) in_time: u64,
+    /// Those that were dropped behind messages of the channel beyond its contract.
+    pub(crate) blocked: u64,
     /// Those that failed and of which declared impairments took a packet.
     pub(crate) impaired: u64,
 }
 
 impl Kept {
-    /// Messages that were late, lost, dropped or incomplete.
+    /// Messages that were late, lost, dropped or incomplete, without those that were blocked.
     pub(crate) fn failed(self) -> u64 {
-        self.due - self.in_time
+        self.due - self.in_time - self.blocked
     }
 
     /// The share that came in time; at least one message was due.

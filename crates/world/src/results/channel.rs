@@ -111,13 +111,13 @@ record! {
         #[serde(default)]
         late_outside: u64 = messages("messages past their deadline outside the window", column("late outside", 36, 9).of_deadlines().in_full());
         /// Messages sent within their contract in the window of which the deadlines lie in the run,
-        /// or which were lost or dropped in it other than by impairments. For one that was dropped behind
-        /// messages of the channel beyond its contract, one of these counts: of those that came in time, if
-        /// there is one. `None` without a deadline, and if there are none.
+        /// or which were lost or dropped in it other than by impairments. `None` without a deadline,
+        /// and if there are none.
         #[serde(default)]
         due_messages: Option<u64> = messages("messages due within their contract", column("due", 37, 9).in_full());
-        /// Those among them that were late, lost, dropped or incomplete. If they are more than
-        /// `impaired_messages`, they fail the run unless the file says `misses = "expected"`.
+        /// Those among them that were late, lost, dropped or incomplete, except those that were dropped
+        /// behind messages of the channel beyond its contract. If they are more than `impaired_messages`,
+        /// they fail the run unless the file says `misses = "expected"`.
         #[serde(default)]
         failed_messages: Option<u64> = messages("messages late or lost within their contract", column("failed", 37, 9).in_full());
         /// Those among them of which a network took a packet by its `impairments`, and which are expected.

@@ -152,11 +152,10 @@ fn camera(multiple: &str) -> laxity_world::results::Channel {
 }
 
 #[test]
-fn a_camera_that_sends_too_much_has_what_its_contract_covers() {
+fn a_camera_whose_every_tenth_frame_is_dropped_misses_no_deadline_and_is_not_on_time() {
     let (whole, cut) = (camera("1.0"), camera("1.1"));
-    assert_eq!((whole.missed_messages, whole.on_time, whole.drops.len()), (0, Some(1.0), 0));
-    // Every eleventh frame is dropped, and as many come in time as the contract has in nine seconds.
-    assert_eq!((cut.missed_messages, cut.on_time, cut.failed_messages), (0, Some(1.0), Some(0)));
-    assert!((221..=226).contains(&cut.due_messages.unwrap()), "{:?}", cut.due_messages);
-    assert!((22..=23).contains(&cut.drops["message_queue"]), "{:?}", cut.drops);
+    assert_eq!((whole.missed_messages, whole.on_time), (0, Some(1.0)));
+    assert_eq!(cut.missed_messages, 0);
+    let on_time = cut.on_time.expect("its deadlines lie in the run");
+    assert!((0.90..0.92).contains(&on_time), "{on_time}, {:?}", cut.drops);
 }
