@@ -98,7 +98,7 @@ fn answered(experiment: &Experiment, coverage: &Coverage, formula: Formula) -> R
         let answered = match (answered.is_kept(), enough) {
             (true, _) => answered,
             (false, Some(_)) => continue,
-            (false, None) => answered_by(experiment, coverage, tables().as_asked())?,
+            (false, None) => answered_by(experiment, coverage, tables().without_tries())?,
         };
         if best.as_ref().is_none_or(|best| answered.refused() < best.refused()) {
             best = Some(answered);

@@ -170,7 +170,7 @@ impl Tables {
     }
 
     /// The same, without promises of shorter deadlines than the requested ones, or of other parts of them.
-    pub(super) fn as_asked(self) -> Self {
+    pub(super) fn without_tries(self) -> Self {
         Self { tries: 0, ..self }
     }
 
