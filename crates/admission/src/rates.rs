@@ -224,12 +224,7 @@ impl RateTable {
 
     /// From now on the messages of those channels arrive so early. Answers whether that is new.
     pub fn arrive(&mut self, early: &BTreeMap<AdmissionId, Early>) -> bool {
-        let mut new = false;
-        for Channel { id, asked } in &mut self.channels {
-            if let Some(early) = early.get(id).filter(|early| **early != asked.early) {
-                (asked.early, new) = (*early, true);
-            }
-        }
+        let new = arrive(self.channels.iter_mut().map(|it| (it.id, &mut it.asked)), early);
         if new {
             self.sums = self.summed_anew();
         }
@@ -446,6 +441,20 @@ impl RateTable {
             group: asked.group,
         }
     }
+}
+
+/// From now on messages of those of `channels` arrive so early. Answers whether that is new.
+pub(super) fn arrive<'a>(
+    channels: impl Iterator<Item = (AdmissionId, &'a mut RateRequest)>,
+    early: &BTreeMap<AdmissionId, Early>,
+) -> bool {
+    let mut new = false;
+    for (id, asked) in channels {
+        if let Some(early) = early.get(&id).filter(|early| **early != asked.early) {
+            (asked.early, new) = (*early, true);
+        }
+    }
+    new
 }
 
 /// Time of a channel with a link of its own rate.

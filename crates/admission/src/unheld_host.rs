@@ -37,7 +37,7 @@ use super::environment::{Buffers, Environment, Formula, ResourceModel};
 use super::model::Shared;
 use super::population::Population;
 use super::rated_host::Unrated;
-use super::rates::{Coming, Early, RateRequest, Together};
+use super::rates::{Coming, Early, RateRequest, Together, arrive};
 use super::terms::{Breakdown, span};
 
 /// Every promise that such a host has made.
@@ -85,13 +85,7 @@ impl UnheldHost {
 
     /// From now on the messages of those channels arrive so early. Answers whether that is new.
     pub fn arrive(&mut self, early: &BTreeMap<AdmissionId, Early>) -> bool {
-        let mut new = false;
-        for (id, asked) in &mut self.channels {
-            if let Some(early) = early.get(id).filter(|early| **early != asked.early) {
-                (asked.early, new) = (*early, true);
-            }
-        }
-        new
+        arrive(self.channels.iter_mut().map(|(id, asked)| (*id, asked)), early)
     }
 
     /// The least deadline that could be promised in place of that of `asked`.
