@@ -9,9 +9,9 @@ use laxity_qos::channel::Role;
 use laxity_qos::discipline::Class;
 use laxity_units::Span;
 
-use super::answer::{Hop, Promise, Promises, Refused};
+use super::answer::{Hop, Promise, Promises};
 use super::division::ENOUGH;
-use super::table::{Reservation, Reserved, Tables, longest_way, on_path};
+use super::table::{Answer, Reservation, Reserved, Tables, longest_way, on_path};
 use super::{arriving, asks, backlog, chances, computing, fifo, via};
 use crate::coverage::{Coverage, Uncovered, coverage, is_queue, notices, receiving, spaced};
 use crate::experiment::{ChannelSpec, Experiment, HostSpec, ReceiverSpec, System};
@@ -78,8 +78,7 @@ pub(super) fn along_paths(experiment: &Experiment, formula: Formula) -> Result<P
 struct Answered {
     tables: Tables,
     notices: Vec<Span>,
-    /// `None` for best effort, and for a channel that asks for what no station keeps.
-    answers: Vec<Option<Result<Reservation, Refused>>>,
+    answers: Vec<Answer>,
     /// What no station keeps.
     unkept: Vec<Option<String>>,
 }

@@ -45,7 +45,7 @@ use self::server::{frames, further, limits, server};
 use super::admit::All;
 use super::answer::{Hop, Refused};
 use super::refusal::are_copies;
-use super::table::{Reservation, Tables, on_path};
+use super::table::{Answers, Tables, on_path};
 use crate::coverage::{Uncovered, keeps_order, passes, queue};
 use crate::experiment::{ChannelSpec, CopyOf, Experiment, Outlet};
 use crate::traffic::conformance::keeps_contract;
@@ -58,12 +58,7 @@ type Arrivals = (Vec<Bucket>, Span);
 
 /// Admits the channels that pass FIFO queues, in the order of the file, and writes their promises
 /// into the reservations that `answers` has.
-pub(super) fn admit(
-    experiment: &Experiment,
-    notices: &[Span],
-    tables: &mut Tables,
-    answers: &mut [Option<Result<Reservation, Refused>>],
-) {
+pub(super) fn admit(experiment: &Experiment, notices: &[Span], tables: &mut Tables, answers: &mut Answers) {
     let stations = (0..experiment.stations()).map(|station| queue(experiment, station));
     let queues: Vec<Option<Result<(), Uncovered>>> = stations.collect();
     let passes = |i: &usize| {
@@ -166,7 +161,7 @@ struct Part<'a> {
     experiment: &'a Experiment,
     queues: &'a [Option<Result<(), Uncovered>>],
     all: &'a All<'a>,
-    answers: &'a [Option<Result<Reservation, Refused>>],
+    answers: &'a Answers,
     looks: Looks,
 }
 

@@ -32,6 +32,7 @@ use super::links::{Links, promising};
 use super::station::{GoesBy, Station};
 use crate::coverage::{Coverage, Holding, Row, Uncovered, is_queue, notices};
 use crate::experiment::{ChannelSpec, Experiment, LocalDeadline, Placement};
+pub(super) use among::{Answer, Answers};
 pub(super) use multicast::on_path;
 pub(super) use paying::behind;
 

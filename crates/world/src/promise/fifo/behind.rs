@@ -20,9 +20,9 @@ use laxity_qos::channel::LinkId;
 use laxity_qos::discipline::Class;
 use laxity_units::Span;
 
-use super::super::answer::{Hop, Refused};
+use super::super::answer::Hop;
 use super::super::asks;
-use super::super::table::{Reservation, Tables};
+use super::super::table::{Answers, Tables};
 use super::{Part, through};
 use crate::coverage::{Uncovered, delivers_at_once, is_queue};
 use crate::experiment::{ChannelSpec, Experiment};
@@ -55,7 +55,7 @@ pub(in crate::promise) fn goes_on(experiment: &Experiment, channel: &ChannelSpec
 pub(in crate::promise) fn late(
     experiment: &Experiment,
     tables: &Tables,
-    answers: &[Option<Result<Reservation, Refused>>],
+    answers: &Answers,
 ) -> Vec<(usize, Uncovered)> {
     let unbounded = experiment.channels.iter().zip(answers).filter_map(|(channel, answer)| {
         let (from, why) = answer.as_ref()?.as_ref().ok()?.unbounded?;

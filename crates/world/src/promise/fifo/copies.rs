@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::answer::Refused;
-use super::super::table::{Reservation, on_path};
+use super::super::table::{Answers, on_path};
 use super::{Entry, Found, Part};
 use crate::coverage::Uncovered;
 use crate::experiment::{CopyOf, Experiment};
@@ -11,7 +10,7 @@ use crate::experiment::{CopyOf, Experiment};
 /// The first hop of channel `i` without a promise to the channel that it is a copy of, and why there is none.
 pub(super) fn before_copy(
     experiment: &Experiment,
-    answers: &[Option<Result<Reservation, Refused>>],
+    answers: &Answers,
     i: usize,
 ) -> Option<(usize, Uncovered)> {
     let CopyOf { channel, hops } = experiment.channels[i].copy?;

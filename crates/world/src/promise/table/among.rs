@@ -178,7 +178,7 @@ fn holds(reserved: &Reserved, refused: &Refused) -> bool {
 
 /// `refused` with the number of the admitted channel that the station names, if it does.
 fn named(refused: Refused, answers: &Answers) -> Refused {
-    let is_claimant = |answer: &Option<Result<Reservation, Refused>>| match answer {
+    let is_claimant = |answer: &Answer| match answer {
         Some(Ok(reservation)) => reservation.reserved.iter().any(|it| holds(it, &refused)),
         _ => false,
     };
