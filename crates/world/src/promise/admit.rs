@@ -99,11 +99,11 @@ fn answered(experiment: &Experiment, coverage: &Coverage, formula: Formula) -> R
             (false, Some(_)) => continue,
             (false, None) => answered_by(experiment, coverage, tables().without_tries())?,
         };
+        if answered.refused() == 0 {
+            return Ok(answered);
+        }
         if best.as_ref().is_none_or(|best| answered.refused() < best.refused()) {
             best = Some(answered);
-        }
-        if best.as_ref().is_some_and(|best| best.refused() == 0) {
-            break;
         }
     }
     Ok(best.expect("the last is kept"))

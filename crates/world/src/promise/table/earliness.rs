@@ -15,7 +15,7 @@ use laxity_admission::{AdmissionId, Bound, Early};
 use laxity_units::Span;
 
 use super::super::analyses::Analyses;
-use super::among::Answers;
+use super::among::{Answer, Answers};
 use super::{Reserved, Tables, on_path};
 use crate::experiment::Experiment;
 use crate::traffic::ahead;
@@ -38,19 +38,14 @@ impl Tables {
         let counts = |reserved: &Reserved| {
             reserved.hop > 0 && self.hosts[reserved.node].as_ref().is_ok_and(|host| host.counts_early())
         };
-        let counted = |i: &usize| match &answers[*i] {
-            Some(Ok(reservation)) => reservation.reserved.iter().any(counts),
-            _ => false,
+        let path = |(channel, answer): (usize, &Answer)| {
+            let Some(Ok(reservation)) = answer else { return None };
+            let reserved = on_path(experiment, answers, channel).collect();
+            let mut queues = reservation.counted_on.clone();
+            queues.extend(reservation.queues.iter().map(|it| (it.hop, it.kept)));
+            reservation.reserved.iter().any(counts).then_some(Path { channel, reserved, queues })
         };
-        let path = |i: usize| Path {
-            channel: i,
-            reserved: on_path(experiment, answers, i).collect(),
-            queues: answers[i].iter().flatten().fold(BTreeMap::new(), |_, it| {
-                let known = it.queues.iter().map(|it| (it.hop, it.kept));
-                it.counted_on.iter().map(|(hop, most)| (*hop, *most)).chain(known).collect()
-            }),
-        };
-        let paths: Vec<Path> = (0..answers.len()).filter(counted).map(path).collect();
+        let paths: Vec<Path> = answers.iter().enumerate().filter_map(path).collect();
         let mut bounds = None;
         for round in 0..=ROUNDS {
             let new = self.arrive(experiment, &paths, bounds.as_ref());
@@ -95,9 +90,8 @@ impl Tables {
                 }
                 _ => reserved.asked.rate.request.deadline(),
             };
-            let queues = queues.iter().map(|(hop, by)| (*hop, *by));
-            let local: BTreeMap<usize, Span> =
-                queues.chain(reserved.iter().map(|it| (it.hop, kept(it)))).collect();
+            let mut local = queues.clone();
+            local.extend(reserved.iter().map(|it| (it.hop, kept(it))));
             let local = |hop: usize| local.get(&hop).copied().or(channel.deadline).unwrap_or(Span::MAX);
             for Reserved { hop, node, id, .. } in reserved.iter().copied().filter(|it| it.hop > 0) {
                 let own = ahead::early(experiment, channel, *hop, local);
