@@ -219,8 +219,8 @@ fn over_two_ports(horizon: &str, near: (u32, u64), far: (u32, u64)) -> [u64; 2] 
 /// that had begun is less than one. Where 200 others may be simultaneous, 160 ms, that is the
 /// promise. Of fewer, at the first port, all could be through before; but a burst that is spread by
 /// its rate there is not through sooner for that, and arrives at the next by its rate. Where fewer are
-/// simultaneous at the second as well, paying for the burst at both takes 86 ms in place of 110: the
-/// frames of the stream and the others, and six and three more of these that come meanwhile.
+/// simultaneous at the second as well, paying for the burst at both takes 86 ms in place of 110. That is the
+/// time of the stream and of the others, and of six and three frames that arrive meanwhile.
 #[test]
 fn a_burst_is_paid_for_at_the_first_port_of_a_row() {
     let at_once = |near, far| over_two_ports("10 s", near, far);
@@ -236,23 +236,8 @@ fn messages_that_their_host_holds_are_as_early_as_its_promise_is_long() {
     assert_eq!(over_two_ports("0 us", (200, 900), (200, 900)), [9, 9]);
 }
 
-/// Costs of a host, of which none takes time here.
-const COSTS: [&str; 11] = [
-    "context_switch",
-    "cache_miss",
-    "first_packet",
-    "packet",
-    "link_scheduling",
-    "hand_over",
-    "interrupt",
-    "thread_creation",
-    "receive_packet",
-    "receive_message",
-    "send_call",
-];
-
-/// The end-to-end bounds of two channels over two ports by WFQ, in us, where the second asks for so many ms.
-/// Its host serves frames as they arrive, and promises them after 4 us.
+/// The end-to-end bounds of two channels over two ports by WFQ, in us, if the second asks for `ms`. Its
+/// host serves frames as they arrive, and promises them after 4 us.
 fn beside_a_deadline(ms: u32) -> [u64; 2] {
     let channel = |name: &str, size: u32, interval: u32, deadline: u32| {
         format!(
@@ -262,12 +247,12 @@ fn beside_a_deadline(ms: u32) -> [u64; 2] {
         )
     };
     let text = format!(
-        "title = \"early\"\n[host]\nprofile = \"mc68040\"\n[host.costs]\n{}[host.subsystem]\npacket = \"1500 B\"\n\
-         cpu = \"fifo\"\nlink = {{ order = \"fifo\" }}\n[adapter]\nkind = \"null\"\n[run]\ntime = \"50 ms\"\n\
+        "title = \"early\"\n[host]\nprofile = \"mc68040\"\ncosts = {{ {} }}\n\
+         subsystem = {{ packet = \"1500 B\", cpu = \"fifo\", link = {{ order = \"fifo\" }} }}\n[adapter]\nkind = \"null\"\n[run]\ntime = \"50 ms\"\n\
          [node.x]\n[node.y]\n[node.root]\n[node.s]\nkind = \"switch\"\norder = \"wfq\"\n[node.t]\nkind = \"switch\"\n\
          order = \"wfq\"\n[network]\nframing = \"ethernet\"\nrate = \"1 Gbit/s\"\n[network.n0]\njoins = [\"s\", \"x\", \"y\"]\n\
          [network.n1]\njoins = [\"s\", \"t\"]\nrate = \"100 Mbit/s\"\n[network.n2]\njoins = [\"t\", \"root\"]\n{}{}",
-        COSTS.map(|cost| format!("{cost} = \"0 us\"\n")).concat(),
+        free(),
         channel("x", 200, 8, 160),
         channel("y", 462, 1, ms),
     );
@@ -278,8 +263,8 @@ fn beside_a_deadline(ms: u32) -> [u64; 2] {
 
 /// By the deadline of the second, 40 of its messages would be early at the first port, and 1680 us of them
 /// before the first channel. Frames of 238 and 500 B take 19 and 40 us there, and each channel waits for
-/// one of the other: 59.1 us. Behind 100 Mbit/s they come apart, and wait for none at 1 Gbit/s but for
-/// jitter.
+/// one of the other: 59.1 us. The link of 100 Mbit/s keeps them apart, so at 1 Gbit/s only jitter makes one
+/// wait for another.
 #[test]
 fn a_longer_deadline_makes_no_message_early_at_ports_by_rates() {
     let short = beside_a_deadline(2);
