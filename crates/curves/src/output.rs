@@ -24,8 +24,8 @@
 //! and            B ≤ b + r (w + v − y),  as what is sent in the window arrived behind a.
 //! ```
 //!
-//! Let `v = θ + (R − r) y / R + e`. If `e ≤ r y / R`, the last row gives `B ≤ b + r (w + θ)`. Otherwise the row
-//! before it gives `B ≤ b + r (w + θ) − (R − r) (e − r y / R)`, which is no more.
+//! Let `v = θ + (R − r) y / R + e`. If `e ≤ r y / R`, the last row gives `B ≤ b + r (w + θ)`. Otherwise the
+//! row before it gives `B ≤ b + r (w + θ) − (R − r) (e − r y / R)`, which is no more.
 //!
 //! The limit holds for each flow, and for all flows together that go on to the same server. On and behind
 //! a ring no server has it, because arrivals at a server depend there on what it sends.
@@ -44,7 +44,7 @@ const FLOWS: usize = 200;
 /// Next servers up to which a server of a larger network has limits.
 const NEXT: usize = 8;
 
-/// What servers let out.
+/// Limits of the output of servers.
 #[derive(Debug, Clone)]
 pub(crate) struct Outputs {
     /// By server, the next server and the level at the first: limits of all flows of the level.

@@ -18,7 +18,7 @@
 //! That costs the longest such frame in the row of service. Any other frame under way counts as departed:
 //! its FIFO date is the last instant up to which this frame and those before it had arrived, or the date of
 //! departures if that is earlier. The next frame leaves after the date of departures, so the row of the
-//! delay holds. Classes that go on have the same counts on both sides, as before. The root costs nothing:
+//! delay holds. Classes that go on have the same counts on both sides, as before. The root has no such cost:
 //! its date is the end of a frame.
 //!
 //! Ages count from the departure back, and counts from the latest date back, so that all variables

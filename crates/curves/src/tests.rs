@@ -153,7 +153,7 @@ fn a_burst_is_paid_once() {
 }
 
 /// Frames of 102 B pass a link with frames of 1500 B that are for other servers behind it. Such a frame on
-/// the link costs nothing at the last server. Other tools (TFA, SFA and PLP) have 1307.9 us at least.
+/// the link does not delay them at the last server. Other tools (TFA, SFA and PLP) have 1307.9 us at least.
 #[test]
 fn a_long_frame_for_another_server_costs_nothing_behind() {
     let flows = [
@@ -194,7 +194,7 @@ fn a_burst_of_its_own_raises_no_burst() {
     assert!(together.contains(&(17_200, 10_000_000)), "{together:?}");
 }
 
-/// A burst of eight frames comes over a link of 10 Mbit/s. A linear program without limits behind queues
+/// A burst of eight frames arrives over a link of 10 Mbit/s. A linear program without limits behind queues
 /// has 8871 us for the first flow, because its tree has no room for the host of the burst.
 #[test]
 fn a_burst_from_a_slow_link_is_paid_once() {

@@ -32,9 +32,9 @@ impl Needs {
 
 /// Quarters of an interval that are enough of a local deadline, in the order in which they are tried.
 ///
-/// Behind a station messages are early by its local deadline, and some stations count all that may come
-/// early. No deadline orders messages there. A local deadline of many intervals therefore costs other
-/// channels as many messages each, and gives nothing. A short one leaves little room for later channels.
+/// Behind a station messages are early by its local deadline, and some stations count all early messages.
+/// No deadline orders messages there. A local deadline of many intervals therefore delays other channels by
+/// as many messages, and helps no channel. A short one leaves little room for later channels.
 pub(super) const ENOUGH: [Option<u64>; 3] = [Some(2), Some(8), None];
 
 /// The latest deadline that is worth while at a station up to the last one that counts early messages.

@@ -104,7 +104,7 @@ fn sum(answer: &Answer, bounds: &BTreeMap<usize, BTreeMap<AdmissionId, Bound>>) 
     reserved(answer).iter().map(at).sum()
 }
 
-/// What is reserved for a channel.
+/// The reservations of a channel.
 fn reserved(answer: &Answer) -> &[Reserved] {
     answer.as_ref().and_then(|answer| answer.as_ref().ok()).map_or(&[], |it| &it.reserved)
 }
